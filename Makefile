@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-JAVA = $(BIN)/python -m cedilla.runtime.engines.java
+JAVA = $(BIN)/python -m cedilla.runtime.engines.spark.java
 # Installs Java into .java where no Java 17 or newer is found.
 ENSURE_JAVA = $(JAVA) > /dev/null 2>&1 || \
 	{ echo 'No Java 17 or newer found: installing one into .java'; \
@@ -114,7 +114,7 @@ vscode:
 # Takes the pictures and films of the documentation from real runs, on Sail and in Chromium. CODE_SERVER=PATH, the
 # `code-server` of npm, films VS Code too.
 pictures: site vscode .venv/dev.stamp
-	$(BIN)/python -m tests.runtime.ui.screenshots
+	$(BIN)/python -m tests.runtime.hosts.ui.screenshots
 	$(BIN)/python -m tests.docs.pictures
 	$(BIN)/python -m tests.docs.recordings
 	$(if $(CODE_SERVER),$(BIN)/python -m tests.docs.vscode)
@@ -130,7 +130,7 @@ lint: .venv/dev.stamp
 
 build/classes.jsa: .venv/dev.stamp
 	@$(ENSURE_JAVA)
-	$(WITH_JAVA) $(BIN)/python -m cedilla.runtime.pipeline.class_archive $@
+	$(WITH_JAVA) $(BIN)/python -m cedilla.runtime.epochs.pipeline.class_archive $@
 
 .venv/demo.stamp .venv/dev.stamp .venv/sail.stamp .venv/site.stamp: .venv/%.stamp: pyproject.toml | .venv/created.stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$*]'

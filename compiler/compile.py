@@ -8,8 +8,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from cedilla.compiler.analysis.portability import refusals
 from cedilla.compiler.codegen.program import generate
+from cedilla.compiler.explain.analysis.portability import refusals
 from cedilla.compiler.expressions.engines import Engine
 from cedilla.compiler.included import Included, utf8_text
 from cedilla.compiler.passes import plan_query

@@ -10,20 +10,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cedilla.runtime.operators.epoch import Epoch
-    from cedilla.runtime.pipeline.program import run
-    from cedilla.runtime.reading.reading import read
-    from cedilla.runtime.simulation.simulation import simulate
-    from cedilla.runtime.terminal.program import main
+    from cedilla.runtime.epochs.operators.epoch import Epoch
+    from cedilla.runtime.epochs.pipeline.program import run
+    from cedilla.runtime.hosts.terminal.program import main
+    from cedilla.runtime.tools.reading.reading import read
+    from cedilla.runtime.tools.simulation.simulation import simulate
 
 __all__ = ["Epoch", "main", "read", "run", "simulate"]
 
 _HOMES = {
-    "Epoch": "operators.epoch",
-    "main": "terminal.program",
-    "read": "reading.reading",
-    "run": "pipeline.program",
-    "simulate": "simulation.simulation",
+    "Epoch": "epochs.operators.epoch",
+    "main": "hosts.terminal.program",
+    "read": "tools.reading.reading",
+    "run": "epochs.pipeline.program",
+    "simulate": "tools.simulation.simulation",
 }
 
 

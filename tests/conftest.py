@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import settings
 
-from cedilla.runtime.engines.java import MINIMUM, find_java
+from cedilla.runtime.engines.spark.java import MINIMUM, find_java
 from tests.kit import ROOT
 from tests.kit.browser import find_chromium
 from tests.kit.java import SHORT_LIVED
@@ -121,7 +121,7 @@ def _is_on_sail(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(scope="session")
 def _classic() -> Iterator["SparkSession"]:
-    from cedilla.runtime.engines.session import local_session
+    from cedilla.runtime.engines.spark.session import local_session
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_SUBMIT_OPTS", f"{SHORT_LIVED} {os.environ.get('SPARK_SUBMIT_OPTS', '')}")
@@ -151,7 +151,7 @@ def _forget_defaults_of_hadoop(session: "SparkSession") -> None:
 def _embedded(request: pytest.FixtureRequest) -> Iterator["SparkSession"]:
     """One session of the embedded engine for the whole run."""
     pytest.importorskip("pysail")
-    from cedilla.runtime.engines.sail import sail_session
+    from cedilla.runtime.engines.spark.sail import sail_session
     from tests.kit.columns import columns_checked
 
     mode = os.environ.get(MODE)

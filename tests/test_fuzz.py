@@ -16,16 +16,16 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
-from cedilla.runtime.formats.csv.batches import CsvBatches
-from cedilla.runtime.formats.csv.blocks import CsvPart
-from cedilla.runtime.formats.jsonl.batches import JsonBatches
-from cedilla.runtime.formats.jsonl.markers import markers_in as json_markers
-from cedilla.runtime.formats.lines.blocks import Part
-from cedilla.runtime.formats.xml.batches import XmlBatches
-from cedilla.runtime.formats.xml.blocks import XmlPart
-from cedilla.runtime.formats.xml.markers import markers_in as xml_markers
-from cedilla.runtime.options.options import Options
-from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.connectors.formats.csv.batches import CsvBatches
+from cedilla.runtime.connectors.formats.csv.blocks import CsvPart
+from cedilla.runtime.connectors.formats.jsonl.batches import JsonBatches
+from cedilla.runtime.connectors.formats.jsonl.markers import markers_in as json_markers
+from cedilla.runtime.connectors.formats.lines.blocks import Part
+from cedilla.runtime.connectors.formats.xml.batches import XmlBatches
+from cedilla.runtime.connectors.formats.xml.blocks import XmlPart
+from cedilla.runtime.connectors.formats.xml.markers import markers_in as xml_markers
+from cedilla.runtime.epochs.options.options import Options
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
 from tests.kit import fuzz
 from tests.kit.fuzz import in_time
 from tests.kit.fuzz_targets import TUPLES, TYPES, check_codes, follow, marker_line, take_query, write_file

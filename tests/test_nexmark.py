@@ -12,9 +12,9 @@ from attrs import frozen
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.analysis.findings import findings
+from cedilla.compiler.explain.analysis.findings import findings
 from cedilla.runtime import run
-from cedilla.runtime.options.options import Options
+from cedilla.runtime.epochs.options.options import Options
 from tests.benchmarks.nexmark import flink_sql, generator, oracle
 from tests.benchmarks.nexmark.spark_twins import REFUSED, TWINS
 from tests.kit import ROOT

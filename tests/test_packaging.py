@@ -105,7 +105,7 @@ def name_of(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-PLAIN, BELOW_PLAIN = "reference", ("connectors", "control")
+PLAIN, BELOW_PLAIN = "plain", ("connectors", "control")
 """The engine in plain Python computes with the control plane: its imports are from rooms that come after its own."""
 
 
@@ -145,7 +145,9 @@ def test_parts_of_a_package_import_each_other_in_no_circle() -> None:
     TopologicalSorter(parts).prepare()
 
 
-@pytest.mark.parametrize("folder", ["grammar", "compiler/expressions", "compiler/operators"])
+@pytest.mark.parametrize(
+    "folder", ["grammar", "compiler/explain", "compiler/expressions", "compiler/operators"]
+)
 def test_modules_beside_parts_are_above_them(folder: str) -> None:
     wrong = [
         f"{file.relative_to(ROOT)} imports {module}"
@@ -189,7 +191,7 @@ CLASSIC = re.compile(
 )
 """What Spark Connect lacks."""
 NOT_YET = {
-    "runtime/formats/read_by_spark.py": 2,
+    "runtime/connectors/formats/read_by_spark.py": 2,
 }
 """File -> lines in which it stands still. This only shrinks."""
 
@@ -197,7 +199,7 @@ NOT_YET = {
 def test_what_only_spark_itself_has_is_asked_in_one_place() -> None:
     allowed = {
         **NOT_YET,
-        "runtime/engines/spark.py": sys.maxsize,
+        "runtime/engines/spark/spark.py": sys.maxsize,
         "compiler/expressions/scalars/changing_functions.py": 1,
     }
     uses = {

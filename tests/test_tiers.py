@@ -19,44 +19,44 @@ from tests.laws.worlds import ALL
 
 WHOLLY_IN_REST = {
     # Whole runs; `make test` asks the same of `Arrivals` alone (`test_recognition.py`).
-    "tests/runtime/checkpoint/test_faults.py::test_whatever_a_producer_does_to_files_each_row_is_read_once_or_a_code_is_said",
+    "tests/runtime/epochs/checkpoint/test_faults.py::test_whatever_a_producer_does_to_files_each_row_is_read_once_or_a_code_is_said",
     # Each place for itself, once and again and again; `make test` dies at one after the other.
-    "tests/runtime/checkpoint/test_recovery.py::test_death_in_any_epoch_changes_nothing",
+    "tests/runtime/epochs/checkpoint/test_recovery.py::test_death_in_any_epoch_changes_nothing",
     # It starts Spark in processes of their own and kills them; `make test` kills runs on Sail.
-    "tests/runtime/checkpoint/test_recovery.py::test_a_killed_process_continues_where_it_was",
+    "tests/runtime/epochs/checkpoint/test_recovery.py::test_a_killed_process_continues_where_it_was",
     # Every operator on Spark; `make test` has the same on Sail.
-    "tests/runtime/reference/test_edge_values.py::test_spark_gives_what_the_reference_gives_for_every_value",
+    "tests/runtime/engines/plain/test_edge_values.py::test_spark_gives_what_the_reference_gives_for_every_value",
     # Processes of their own; `make test` has two runs at once, a full disk and lines of every kind in one.
-    "tests/runtime/checkpoint/test_faults.py::test_of_two_runs_at_once_one_is_refused_and_nothing_is_lost",
-    "tests/runtime/checkpoint/test_faults.py::test_a_full_disk_is_a_code_and_the_next_run_goes_on",
-    "tests/runtime/checkpoint/test_faults.py::test_what_a_hostile_producer_sends_is_set_aside_or_a_code",
+    "tests/runtime/epochs/checkpoint/test_faults.py::test_of_two_runs_at_once_one_is_refused_and_nothing_is_lost",
+    "tests/runtime/epochs/checkpoint/test_faults.py::test_a_full_disk_is_a_code_and_the_next_run_goes_on",
+    "tests/runtime/epochs/checkpoint/test_faults.py::test_what_a_hostile_producer_sends_is_set_aside_or_a_code",
     # Large states and other names: `make test` has the drop that waits in a large state, and joins by both names.
-    "tests/runtime/operators/test_joins.py::test_joins_on_two_names_and_with_itself",
-    "tests/runtime/operators/test_joins.py::test_large_states_give_what_small_ones_give",
+    "tests/runtime/epochs/operators/test_joins.py::test_joins_on_two_names_and_with_itself",
+    "tests/runtime/epochs/operators/test_joins.py::test_large_states_give_what_small_ones_give",
     # It starts Java three times; `make test` runs on such an archive.
-    "tests/runtime/pipeline/test_class_archive.py::test_spark_starts_from_an_archive_and_without_it",
+    "tests/runtime/epochs/pipeline/test_class_archive.py::test_spark_starts_from_an_archive_and_without_it",
     # It starts Sail in a process of its own, and a hundred and fifty others from there.
-    "tests/runtime/engines/test_sail.py::test_children_that_the_process_forks_live",
+    "tests/runtime/engines/spark/test_sail.py::test_children_that_the_process_forks_live",
     # It starts Spark twice in processes of their own; `make test` reads and writes such tables on Sail.
-    "tests/runtime/storage/test_delta_store.py::test_spark_reads_and_writes_them_without_clients_of_its_own",
+    "tests/runtime/connectors/storage/test_delta_store.py::test_spark_reads_and_writes_them_without_clients_of_its_own",
     # Streams and data sources are Spark's alone; `make test` calls what they call.
-    "tests/runtime/embedding/test_batches.py::test_a_stream_of_spark_gives_its_batches",
-    "tests/runtime/embedding/test_data_source.py::test_spark_reads_an_output_by_its_format",
-    "tests/runtime/embedding/test_data_source.py::test_a_declarative_pipeline_reads_an_output",
+    "tests/runtime/hosts/embedding/test_batches.py::test_a_stream_of_spark_gives_its_batches",
+    "tests/runtime/hosts/embedding/test_data_source.py::test_spark_reads_an_output_by_its_format",
+    "tests/runtime/hosts/embedding/test_data_source.py::test_a_declarative_pipeline_reads_an_output",
     # Eight processes, two with Sail; `make test` compiles the queries of the page, and runs what `cedilla init` writes.
     "tests/docs/test_start.py::test_a_first_reader_has_an_own_query_with_a_changed_unit",
     # On an engine; `make test` asks the same of the reference, and of engines with other laws.
     "tests/laws/test_changes_together.py::test_an_engine_reads_what_a_sender_has_meant",
     # They wait until a run dies or a process grows; `make test` has pages of runs that go on, and a run that ends at
     # its limit of memory.
-    "tests/runtime/ui/test_browser.py::test_a_page_stays_while_a_run_dies_and_comes_back",
-    "tests/runtime/engines/test_engines.py::test_a_process_that_has_grown_too_much_is_replaced_by_a_new_one",
+    "tests/runtime/hosts/ui/test_browser.py::test_a_page_stays_while_a_run_dies_and_comes_back",
+    "tests/runtime/engines/spark/test_engines.py::test_a_process_that_has_grown_too_much_is_replaced_by_a_new_one",
     # It starts a process for its first message; `make test` asks everything else of the server of its own process.
-    "tests/runtime/language_server/test_hostile_editor.py::test_a_question_before_the_first_one_is_refused",
+    "tests/runtime/hosts/language_server/test_hostile_editor.py::test_a_question_before_the_first_one_is_refused",
     # Every operator by pairs of names on Sail; `make test` has a few operators on Spark.
-    "tests/runtime/operators/test_twin_names.py::test_twins_are_apart_on_the_embedded_engine",
+    "tests/runtime/epochs/operators/test_twin_names.py::test_twins_are_apart_on_the_embedded_engine",
     # It measures memory in a process of its own.
-    "tests/runtime/stream_tools/test_suspect.py::test_memory_does_not_grow_with_the_stream",
+    "tests/runtime/tools/stream_tools/test_suspect.py::test_memory_does_not_grow_with_the_stream",
     # Further cases of laws, by names that `make soak` has, too; `make test` has some cases of each.
     "tests/laws/test_reference.py::test_plans_keep_the_laws_in_further_cases",
     "tests/laws/test_certain.py::test_certain_answers_in_further_cases",
@@ -70,11 +70,11 @@ WHOLLY_IN_REST = {
 OF_SERVERS = tuple(
     f"tests/runtime/{name}.py::"
     for name in (
-        "pipeline/test_cluster",
-        "engines/test_connect",
-        "engines/test_remote",
-        "topics/test_kafka",
-        "topics/test_topic_tools",
+        "epochs/pipeline/test_cluster",
+        "engines/spark/test_connect",
+        "engines/spark/test_remote",
+        "connectors/topics/test_kafka",
+        "connectors/topics/test_topic_tools",
     )
 )
 """They start a cluster or a server each; `make test` has Spark and Sail here, files, and what workers have."""

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cedilla.compiler.compile import compile_query
     from cedilla.grammar.diagnostics import DiagnosticError
-    from cedilla.runtime.embedding.batches import foreach_batch
-    from cedilla.runtime.embedding.data_source import DataSource
-    from cedilla.runtime.embedding.plotting import plot
-    from cedilla.runtime.embedding.query import query, run
-    from cedilla.runtime.options.options import Options
-    from cedilla.runtime.reading.reading import read
-    from cedilla.runtime.simulation.simulation import simulate
+    from cedilla.runtime.epochs.options.options import Options
+    from cedilla.runtime.hosts.embedding.batches import foreach_batch
+    from cedilla.runtime.hosts.embedding.data_source import DataSource
+    from cedilla.runtime.hosts.embedding.plotting import plot
+    from cedilla.runtime.hosts.embedding.query import query, run
+    from cedilla.runtime.tools.reading.reading import read
+    from cedilla.runtime.tools.simulation.simulation import simulate
 
     __version__: str
 
@@ -38,16 +38,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DataSource": "cedilla.runtime.embedding.data_source",
+    "DataSource": "cedilla.runtime.hosts.embedding.data_source",
     "DiagnosticError": "cedilla.grammar.diagnostics",
-    "Options": "cedilla.runtime.options.options",
+    "Options": "cedilla.runtime.epochs.options.options",
     "compile_query": "cedilla.compiler.compile",
-    "foreach_batch": "cedilla.runtime.embedding.batches",
-    "plot": "cedilla.runtime.embedding.plotting",
-    "query": "cedilla.runtime.embedding.query",
-    "read": "cedilla.runtime.reading.reading",
-    "run": "cedilla.runtime.embedding.query",
-    "simulate": "cedilla.runtime.simulation.simulation",
+    "foreach_batch": "cedilla.runtime.hosts.embedding.batches",
+    "plot": "cedilla.runtime.hosts.embedding.plotting",
+    "query": "cedilla.runtime.hosts.embedding.query",
+    "read": "cedilla.runtime.tools.reading.reading",
+    "run": "cedilla.runtime.hosts.embedding.query",
+    "simulate": "cedilla.runtime.tools.simulation.simulation",
 }
 """Public name -> the module that defines it."""
 
@@ -65,7 +65,7 @@ def __getattr__(name: str) -> Any:
 
 def load_ipython_extension(shell: Any) -> None:
     """Adds `%%cedilla` to a notebook: `%load_ext cedilla`."""
-    from cedilla.runtime.embedding.cells import register
+    from cedilla.runtime.hosts.embedding.cells import register
 
     register(shell)
 

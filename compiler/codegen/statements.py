@@ -16,8 +16,8 @@ from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.expression_sql import sql
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column
 from cedilla.compiler.expressions.types.rounding import bound_sql, rounded_sql, window_numbers_sql
-from cedilla.compiler.expressions.unit_conversions.altered_decimals import WHOLE
-from cedilla.compiler.expressions.unit_conversions.exact_conversions import conversion_sql
+from cedilla.compiler.expressions.units.altered_decimals import WHOLE
+from cedilla.compiler.expressions.units.exact_conversions import conversion_sql
 from cedilla.compiler.operators import (
     Operator,
     Project,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from cedilla.compiler import regions
-from cedilla.compiler.analysis.findings import schemes_text
-from cedilla.compiler.analysis.safety import safety
+from cedilla.compiler.explain.analysis.findings import schemes_text
+from cedilla.compiler.explain.analysis.safety import safety
 from cedilla.compiler.explain.explanation import parameters_text
 from cedilla.compiler.explain.wrapping import columns
 from cedilla.compiler.expressions.types import patterns

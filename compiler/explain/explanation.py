@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import asdict
 
-from cedilla.compiler.analysis.reactions import (
+from cedilla.compiler.explain.analysis.reactions import (
     OTHER,
     SIGNS,
     attributes_of,
@@ -16,7 +16,7 @@ from cedilla.compiler.analysis.reactions import (
     reaction,
     summary,
 )
-from cedilla.compiler.analysis.safety import Safety, safety
+from cedilla.compiler.explain.analysis.safety import Safety, safety
 from cedilla.compiler.explain.tree import BOLD, Node, Paint, emit_head, new_units, painter, tree
 from cedilla.compiler.explain.wrapping import WIDTH, fitted, wrapped
 from cedilla.compiler.facts.schemes import Schemes

@@ -12,8 +12,8 @@ from typing import Literal
 
 from attrs import evolve, frozen
 
-from cedilla.compiler.analysis.reactions import OTHER, reaction
-from cedilla.compiler.analysis.safety import Safety, safety
+from cedilla.compiler.explain.analysis.reactions import OTHER, reaction
+from cedilla.compiler.explain.analysis.safety import Safety, safety
 from cedilla.compiler.expressions.types import TIMESTAMP, patterns
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import is_finite

@@ -8,8 +8,8 @@ from typing import Any
 
 from attrs import asdict
 
-from cedilla.compiler.analysis.growths import Growth, growth_json, growths
-from cedilla.compiler.analysis.reactions import OTHER, SIGNS
+from cedilla.compiler.explain.analysis.growths import Growth, growth_json, growths
+from cedilla.compiler.explain.analysis.reactions import OTHER, SIGNS
 from cedilla.compiler.explain.impact import AccentImpact, Step, Verdict, impacts
 from cedilla.compiler.explain.tuple_units import TupleUnits, tuple_units
 from cedilla.compiler.explain.wrapping import WIDTH, laid_out, wrapped

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from cedilla.compiler.analysis.reactions import OTHER, alter_described_by, attributes_of, reaction
-from cedilla.compiler.analysis.safety import Safety, StateBound, safety
+from cedilla.compiler.explain.analysis.reactions import OTHER, alter_described_by, attributes_of, reaction
+from cedilla.compiler.explain.analysis.safety import Safety, StateBound, safety
 from cedilla.compiler.explain.explanation import source_facts
 from cedilla.compiler.explain.impact import domain_text
 from cedilla.compiler.explain.tree import Node, Paint, emit_head, new_units, painter, tree, unit_lines

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import frozen
 
 from cedilla.compiler.explain.wrapping import wrapped
+from cedilla.compiler.expressions.units.own import short
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Emit, Plan, Source
-from cedilla.compiler.units.own import short
 from cedilla.grammar.diagnostics.printable import for_people
 
 BOLD, DIM = "1", "2"

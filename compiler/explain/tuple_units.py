@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from cedilla.compiler.analysis.safety import Safety, safety
+from cedilla.compiler.explain.analysis.safety import Safety, safety
 from cedilla.compiler.explain.impact import walk
 from cedilla.compiler.plan import Plan
 

@@ -40,7 +40,7 @@ def show(
 def _plan_text(
     compiled: CompiledQuery, full: bool, color: bool, texts: Mapping[str, str] | None, width: int
 ) -> str:
-    from cedilla.compiler.analysis.findings import findings
+    from cedilla.compiler.explain.analysis.findings import findings
 
     warnings = (*compiled.warnings, *findings(compiled.plan))
     if full:
@@ -57,7 +57,7 @@ def _plan(compiled: CompiledQuery, form: str) -> str | dict[str, Any]:
         from cedilla.compiler.explain.diagram import dot, mermaid
 
         return dot(compiled.plan) if form == "dot" else mermaid(compiled.plan)
-    from cedilla.compiler.analysis.findings import findings
+    from cedilla.compiler.explain.analysis.findings import findings
     from cedilla.compiler.explain.explanation import explain_json
 
     return explain_json(compiled.plan, (*compiled.warnings, *findings(compiled.plan)))

@@ -24,7 +24,7 @@ from cedilla.compiler.expressions.types import (
     quote,
 )
 from cedilla.compiler.expressions.types.rounding import quotient_sql, rounded_sql
-from cedilla.compiler.expressions.unit_conversions.conversions import called, written_out
+from cedilla.compiler.expressions.units.conversions import called, written_out
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
 from cedilla.grammar.syntax.connectives import terms

@@ -25,7 +25,7 @@ from cedilla.compiler.expressions.types import (
     decimals,
     patterns,
 )
-from cedilla.compiler.expressions.unit_conversions.conversions import called, written_out
+from cedilla.compiler.expressions.units.conversions import called, written_out
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean

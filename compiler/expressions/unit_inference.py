@@ -24,7 +24,8 @@ from cedilla.compiler.expressions.scalars.units_of_functions import (
     ROOTS,
 )
 from cedilla.compiler.expressions.types import TIMESTAMP, Type
-from cedilla.compiler.expressions.unit_conversions.conversions import (
+from cedilla.compiler.expressions.units import units
+from cedilla.compiler.expressions.units.conversions import (
     applied,
     check_is_number,
     is_decimal,
@@ -34,9 +35,8 @@ from cedilla.compiler.expressions.unit_conversions.conversions import (
     taken_to_be_in,
     with_values,
 )
+from cedilla.compiler.expressions.units.units import NUMBER, RADIAN
 from cedilla.compiler.regions.affine import Affine, exact
-from cedilla.compiler.units import units
-from cedilla.compiler.units.units import NUMBER, RADIAN
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.formatting.expression_formatter import format_expression, unit_text
 from cedilla.grammar.syntax import (

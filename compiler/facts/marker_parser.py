@@ -9,8 +9,10 @@ from attrs import evolve
 
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.expressions.types.zones import check_zone
-from cedilla.compiler.expressions.unit_conversions.conversions import check_is_number, converted, known_unit
 from cedilla.compiler.expressions.unit_inference import Units
+from cedilla.compiler.expressions.units.conversions import check_is_number, converted, known_unit
+from cedilla.compiler.expressions.units.own import NO_OWN_UNITS, OwnUnits
+from cedilla.compiler.expressions.units.units import level
 from cedilla.compiler.facts.alter_functions import by_points, function_of, shift_of
 from cedilla.compiler.facts.coded_values import as_marker_error, read_missing, read_recode
 from cedilla.compiler.facts.local_times import inner
@@ -33,8 +35,6 @@ from cedilla.compiler.facts.markers import (
 )
 from cedilla.compiler.facts.quantities import split_quantities
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits
-from cedilla.compiler.units.units import level
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.formatting.expression_formatter import unit_text

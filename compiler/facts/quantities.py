@@ -13,8 +13,8 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, patterns
-from cedilla.compiler.expressions.unit_conversions.conversions import check_is_number, converted
 from cedilla.compiler.expressions.unit_inference import Units
+from cedilla.compiler.expressions.units.conversions import check_is_number, converted
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar.diagnostics import failure

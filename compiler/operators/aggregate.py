@@ -17,8 +17,8 @@ from cedilla.compiler.expressions.scalars import scalar_functions as scalars
 from cedilla.compiler.expressions.scalars import type_hints
 from cedilla.compiler.expressions.scalars.function_hints import hint_for_aggregate
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, Type
-from cedilla.compiler.expressions.unit_conversions.conversions import unit_of_call
 from cedilla.compiler.expressions.unit_inference import Units
+from cedilla.compiler.expressions.units.conversions import unit_of_call
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import (
     ABSENT,

@@ -9,8 +9,8 @@ from attrs import field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types.decimals import is_exact
-from cedilla.compiler.expressions.unit_conversions.exact_conversions import have_common_type
 from cedilla.compiler.expressions.unit_inference import Units
+from cedilla.compiler.expressions.units.exact_conversions import have_common_type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
     ABSENT,

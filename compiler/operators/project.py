@@ -14,8 +14,8 @@ from cedilla.compiler.expressions.aggregates.aggregate_parts import slope_of_alt
 from cedilla.compiler.expressions.scalars import changing_functions
 from cedilla.compiler.expressions.step_functions import Step, stepped
 from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, Type
-from cedilla.compiler.expressions.unit_conversions.exact_conversions import converted_type
 from cedilla.compiler.expressions.unit_inference import Units
+from cedilla.compiler.expressions.units.exact_conversions import converted_type
 from cedilla.compiler.facts.facts import (
     ABSENT,
     COMMON_HISTORY,

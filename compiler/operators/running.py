@@ -22,7 +22,7 @@ from cedilla.compiler.expressions.aggregates.aggregate_parts import (
 from cedilla.compiler.expressions.counters import INCREASE, INCREASE_SINCE, INCREASES, Counter
 from cedilla.compiler.expressions.scalars import type_hints
 from cedilla.compiler.expressions.types import LONG, STRING, Type
-from cedilla.compiler.expressions.unit_conversions.conversions import unit_of_call
+from cedilla.compiler.expressions.units.conversions import unit_of_call
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import (
     NO_STATE,

@@ -1,8 +1,8 @@
 """Makes a plan from the syntax of a query, in passes.
 
 In: syntax. Out: `Plan` of sources, operators in topological order, emits and settings; warnings. A pass is a function
-from a query or a plan to the next one, in the file of its name. The first sentence of its docstring says what it does.
-Imports `plan`, `operators`, `facts`, `expressions`, `regions`, `units` and the grammar.
+from a query or a plan to the next one, in the file of its name. The first sentence of its docstring says what it
+does. Imports `plan`, `operators`, `facts`, `expressions`, `regions` and the grammar.
 """
 
 from __future__ import annotations

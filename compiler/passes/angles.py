@@ -8,10 +8,10 @@ from fractions import Fraction
 from attrs import evolve
 
 from cedilla.compiler.expressions.expressions import attributes
-from cedilla.compiler.expressions.unit_conversions.conversions import literal_of
 from cedilla.compiler.expressions.unit_inference import WithUnit
+from cedilla.compiler.expressions.units import units
+from cedilla.compiler.expressions.units.conversions import literal_of
 from cedilla.compiler.passes.report import is_own_name
-from cedilla.compiler.units import units
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.formatting.expression_formatter import format_expression

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
-from cedilla.compiler.expressions.unit_conversions.conversions import check_is_number, converted, known_unit
+from cedilla.compiler.expressions.units.conversions import check_is_number, converted, known_unit
 from cedilla.compiler.plan.sources import Attribute
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure

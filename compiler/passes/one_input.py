@@ -11,7 +11,8 @@ from attrs import evolve, frozen
 from cedilla.compiler import operators
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.expressions.unit_conversions.conversions import (
+from cedilla.compiler.expressions.unit_inference import Units, WithUnit, infer_units
+from cedilla.compiler.expressions.units.conversions import (
     applied,
     check_is_number,
     converted,
@@ -19,7 +20,6 @@ from cedilla.compiler.expressions.unit_conversions.conversions import (
     is_unit,
     known_unit,
 )
-from cedilla.compiler.expressions.unit_inference import Units, WithUnit, infer_units
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Call, Operator
 from cedilla.compiler.operators.sample import digits_of

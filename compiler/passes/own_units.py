@@ -6,11 +6,11 @@ from fractions import Fraction
 
 from attrs import define, evolve, field
 
-from cedilla.compiler.expressions.unit_conversions.conversions import known_unit
+from cedilla.compiler.expressions.units import units
+from cedilla.compiler.expressions.units.conversions import known_unit
+from cedilla.compiler.expressions.units.own import OF, OwnUnits
+from cedilla.compiler.expressions.units.registry import flattened
 from cedilla.compiler.passes.report import Report
-from cedilla.compiler.units import units
-from cedilla.compiler.units.own import OF, OwnUnits
-from cedilla.compiler.units.registry import flattened
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from attrs import evolve, field, mutable
 
-from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits
+from cedilla.compiler.expressions.units.own import NO_OWN_UNITS, OwnUnits
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 

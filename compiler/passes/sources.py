@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.types.patterns import value_of
-from cedilla.compiler.expressions.unit_conversions.conversions import in_declared_unit
 from cedilla.compiler.expressions.unit_inference import Units
+from cedilla.compiler.expressions.units.conversions import in_declared_unit
 from cedilla.compiler.operators.shared.conditions import domain_warnings
 from cedilla.compiler.passes.declared_paths import check_field_paths
 from cedilla.compiler.passes.declared_units import check_units, declared_unit, taken_for_units

@@ -9,20 +9,20 @@ from attrs import evolve
 
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.expressions.types.decimals import is_exact
-from cedilla.compiler.expressions.unit_conversions.conversions import (
+from cedilla.compiler.expressions.unit_inference import Units
+from cedilla.compiler.expressions.units.conversions import (
     applied,
     check_is_number,
     converted,
     known_unit,
     taken_to_be_in,
 )
-from cedilla.compiler.expressions.unit_conversions.exact_conversions import (
+from cedilla.compiler.expressions.units.exact_conversions import (
     as_double,
     exact_type,
     exactly_applied,
     have_common_type,
 )
-from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.operators import Project
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar import syntax

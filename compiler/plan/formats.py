@@ -1,7 +1,8 @@
 """Describes each format in one record, which all other packages ask.
 
-Its reader is in `cedilla.runtime.formats.source_formats`, its sink in `cedilla.runtime.formats.sinks.formats`; tests
-demand both for each record. The page `docs/adding-a-format.md` leads through a new one.
+Its reader is in `cedilla.runtime.connectors.formats.source_formats`, its sink in
+`cedilla.runtime.connectors.formats.sinks.formats`; tests demand both for each record. The page
+`docs/adding-a-format.md` leads through a new one.
 """
 
 from __future__ import annotations

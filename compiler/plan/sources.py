@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, patterns
+from cedilla.compiler.expressions.units.own import NO_OWN_UNITS, OwnUnits, short
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import ToForm
@@ -27,7 +28,6 @@ from cedilla.compiler.plan.field_paths import (
 )
 from cedilla.compiler.plan.formats import FORMATS, FormatKind
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits, short
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.formatting.expression_formatter import form_clause, quote, unit_text
 from cedilla.grammar.parser import parse_punctuation

@@ -10,9 +10,9 @@ from cedilla.compiler.compile import compile_query
 from cedilla.compiler.explain.impact_text import evolution_text
 from cedilla.compiler.explain.summary import summary_text
 from cedilla.grammar.diagnostics import DiagnosticError, render
-from cedilla.runtime.inspect.check import all_diagnostics
-from cedilla.runtime.inspect.preview import preview_of
-from cedilla.runtime.simulation.simulation import replay
+from cedilla.runtime.tools.inspect.check import all_diagnostics
+from cedilla.runtime.tools.inspect.preview import preview_of
+from cedilla.runtime.tools.simulation.simulation import replay
 
 FOLDER = Path("/tmp/playground")
 NAME = "query.rq"

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cedilla import read
-from cedilla.runtime.reading.reading import InUnits
+from cedilla.runtime.tools.reading.reading import InUnits
 
 TOLERANCE = 1e-9
 Key = tuple[str, pd.Timestamp]  # airport, day

@@ -1,4 +1,4 @@
-"""Spark sessions and engine features: parallel jobs, broadcast tables, settings.
+"""Computes: `spark` starts sessions of Spark, Spark Connect and Sail; `plain` is the reference, without Spark.
 
-In: options of a session, DataFrames. Out: a session, DataFrames, cost thresholds. Imports nothing of the runtime.
+In: options of a session, or a plan and its streams. Out: DataFrames, or output streams.
 """

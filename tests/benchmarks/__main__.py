@@ -82,7 +82,7 @@ def main(
     done = {} if again else {_key(r): r["competitors"] for r in _read(lines)}
     about = machine.describe(cores, memory)
 
-    from cedilla.runtime.engines.session import local_session
+    from cedilla.runtime.engines.spark.session import local_session
     from tests.benchmarks.flink.install import start_worker
     from tests.benchmarks.harness import Harness
     from tests.benchmarks.workers import Worker

@@ -16,10 +16,10 @@ from attrs import evolve, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime import run
-from cedilla.runtime.engines.sail import sail_session
-from cedilla.runtime.engines.session import local_session
-from cedilla.runtime.options.options import Options
-from cedilla.runtime.pipeline.report import EpochReport
+from cedilla.runtime.engines.spark.sail import sail_session
+from cedilla.runtime.engines.spark.session import local_session
+from cedilla.runtime.epochs.options.options import Options
+from cedilla.runtime.epochs.pipeline.report import EpochReport
 from tests.benchmarks.contest import outcome
 from tests.benchmarks.inputs import DATA_GLOB
 

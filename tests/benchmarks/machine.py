@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 
-from cedilla.runtime.engines import java
+from cedilla.runtime.engines.spark import java
 from tests.benchmarks.contest import ROOT
 
 

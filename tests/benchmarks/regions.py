@@ -32,12 +32,12 @@ from cedilla.compiler.facts.facts import (
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.runtime.checkpoint.commit_json import dump_commit
-from cedilla.runtime.checkpoint.commits import Commit
+from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sinks.announce import SinkState, begin, finish
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.records.marker import MarkerLine
+from cedilla.runtime.epochs.checkpoint.commit_json import dump_commit
+from cedilla.runtime.epochs.checkpoint.commits import Commit
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 QUERY = """

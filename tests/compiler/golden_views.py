@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 
-from cedilla.compiler.analysis.findings import all_findings
 from cedilla.compiler.compile import compile_query
+from cedilla.compiler.explain.analysis.findings import all_findings
 from cedilla.compiler.explain.explanation import explain_text
 from cedilla.compiler.explain.summary import summary_text
 from cedilla.compiler.explain.views import show
 from cedilla.compiler.explain.wrapping import WIDTH
 from cedilla.compiler.plan import Plan
 from cedilla.grammar import DiagnosticError, render
-from cedilla.runtime.inspect.trace import trace
-from cedilla.runtime.inspect.trace_texts import trace_text
+from cedilla.runtime.tools.inspect.trace import trace
+from cedilla.runtime.tools.inspect.trace_texts import trace_text
 from tests.kit import ROOT
 
 

@@ -8,14 +8,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.analysis.findings import findings
+from cedilla.compiler.explain.analysis.findings import findings
 from cedilla.compiler.explain.explanation import explain_text
 from cedilla.compiler.explain.impact import impacts
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_expression, parse_query
 from cedilla.runtime import simulate
-from cedilla.runtime.options.options import Options
+from cedilla.runtime.epochs.options.options import Options
 from tests.kit.query import Query
 from tests.kit.stream import is_tuple, read_output
 from tests.kit.tiers import tiered

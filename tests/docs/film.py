@@ -45,7 +45,7 @@ class Terminal:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Starts `cedilla` with some arguments; its messages become lines."""
         self.lines.append(f"$ cedilla {' '.join(arguments)}")
-        command = [sys.executable, "-m", "cedilla.runtime.cli.main", *arguments]
+        command = [sys.executable, "-m", "cedilla.runtime.hosts.cli.main", *arguments]
         process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True)
         assert process.stderr is not None
         Thread(target=lambda: self.lines.extend(map(str.rstrip, process.stderr or ())), daemon=True).start()

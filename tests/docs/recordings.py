@@ -17,7 +17,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from cedilla.runtime.terminal.addresses import Address, bound
+from cedilla.runtime.hosts.terminal.addresses import Address, bound
 from tests.docs.film import Film, Terminal
 from tests.kit import ROOT
 from tests.kit.browser import chromium, opened

@@ -17,25 +17,25 @@ from pathlib import Path
 
 import click
 
-from cedilla.compiler.analysis.reactions import SIGNS, described, summary
-from cedilla.compiler.analysis.safety import StateBound, safety
 from cedilla.compiler.compile import compile_query
+from cedilla.compiler.explain.analysis.reactions import SIGNS, described, summary
+from cedilla.compiler.explain.analysis.safety import StateBound, safety
 from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS as AGGREGATES
 from cedilla.compiler.expressions.engines import REFUSALS
 from cedilla.compiler.expressions.scalars.scalar_functions import ARGUMENTS, FUNCTIONS, Function
 from cedilla.compiler.expressions.scalars.units_of_functions import GIVEN, KEPT, READ_IN
 from cedilla.compiler.expressions.scalars.usages import USAGES
 from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.units.names import TRAPS
+from cedilla.compiler.expressions.units.registry import NUMBER
 from cedilla.compiler.operators import OPERATORS, Operator
 from cedilla.compiler.operators.shared.base import KINDS
 from cedilla.compiler.operators.shared.reactions import signature
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.units.names import TRAPS
-from cedilla.compiler.units.registry import NUMBER
 from cedilla.grammar.diagnostics.codes import FAMILIES, Code, codes
 from cedilla.grammar.syntax.settings import SETTING_MEANINGS, SETTINGS
-from cedilla.runtime.cli.main import main
+from cedilla.runtime.hosts.cli.main import main
 from tests.docs.textmate import textmate
 from tests.kit import ROOT
 from tests.kit.complaints import complaints as all_complaints
@@ -273,7 +273,7 @@ def _aggregate(name: str) -> tuple[str, ...]:
 
 
 def units() -> str:
-    text = (ROOT / "compiler/units/kinds.txt").read_text("utf-8")
+    text = (ROOT / "compiler/expressions/units/kinds.txt").read_text("utf-8")
     kinds: list[tuple[str, str]] = []
     for block in re.split(r"\n\n+", text.split("\n\n", 1)[1]):
         comments = " ".join(line.lstrip("# ") for line in block.splitlines() if line.startswith("#"))
@@ -431,7 +431,7 @@ def packages() -> str:
     """Returns the packages in their order, each with its docstring and the packages that it may import."""
     parts = [
         "# Packages\n\nA package imports earlier packages of its folder only; the runtime has them in rooms. "
-        "`reference` alone also imports later ones."
+        "`plain` alone also imports later ones."
     ]
     for folder in FOLDERS:
         parts.append(f"## {folder}")

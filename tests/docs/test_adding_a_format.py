@@ -9,10 +9,10 @@ import pytest
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan.formats import FORMATS, SINKS
 from cedilla.grammar.hints import forms, synonyms
-from cedilla.runtime.formats import source_formats
-from cedilla.runtime.formats.sinks.formats import SINKS as FOLDER_SINKS
-from cedilla.runtime.formats.sinks.sink import FolderSink
-from cedilla.runtime.formats.source import Format
+from cedilla.runtime.connectors.formats import source_formats
+from cedilla.runtime.connectors.formats.sinks.formats import SINKS as FOLDER_SINKS
+from cedilla.runtime.connectors.formats.sinks.sink import FolderSink
+from cedilla.runtime.connectors.formats.source import Format
 from tests.kit import ROOT
 from tests.kit.errors import error_of
 from tests.kit.foreign_files import WRITERS

@@ -8,9 +8,9 @@ import pytest
 
 from cedilla.compiler.operators import OPERATORS, Operator, User
 from cedilla.grammar.parser import parse_query
-from cedilla.runtime.operators import DATAFLOWS
-from cedilla.runtime.operators.epoch import Epoch
-from cedilla.runtime.reference.nodes import NODES
+from cedilla.runtime.engines.plain.nodes import NODES
+from cedilla.runtime.epochs.operators import DATAFLOWS
+from cedilla.runtime.epochs.operators.epoch import Epoch
 from tests.kit import ROOT
 from tests.kit.errors import error_of, errors_of
 from tests.laws.relational import MEANINGS
@@ -24,7 +24,7 @@ def test_every_operator_stands_in_all_places(operator: type[Operator]) -> None:
     assert operator.__module__ == f"cedilla.compiler.operators.{name}"
     assert (getattr(Epoch, name) is Epoch.stateful) == (operator in DATAFLOWS)
     if operator in DATAFLOWS:
-        assert type(DATAFLOWS[operator]).__module__ == f"cedilla.runtime.operators.{name}"
+        assert type(DATAFLOWS[operator]).__module__ == f"cedilla.runtime.epochs.operators.{name}"
     assert (operator in NODES) == (operator is not User), "a user's function needs Spark"
     golden = ROOT / "tests" / "compiler" / "golden"
     programs = "".join(file.read_text(encoding="utf-8") for file in golden.glob("*.txt"))
@@ -48,8 +48,8 @@ def test_files_that_the_page_names_exist() -> None:
 NAMES = {
     "grammar/syntax/relation_nodes.py": ("OPERATORS", "TwoInputs"),
     "grammar/syntax/operator_forms.py": ("_RULES",),
-    "runtime/operators/running.py": ("RunningDataflow",),
-    "runtime/reference/ordering.py": ("Running",),
+    "runtime/epochs/operators/running.py": ("RunningDataflow",),
+    "runtime/engines/plain/ordering.py": ("Running",),
 }
 """The names that the page gives, by their files."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cedilla.runtime import simulate
-from cedilla.runtime.options.options import Options
+from cedilla.runtime.epochs.options.options import Options
 from tests.kit import ROOT
 from tests.kit.stream import read_output
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cedilla.compiler.compile import compile_query
-from cedilla.runtime.options.options import Options
-from cedilla.runtime.simulation.inputs import Input
-from cedilla.runtime.simulation.simulation import simulate
+from cedilla.runtime.epochs.options.options import Options
+from cedilla.runtime.tools.simulation.inputs import Input
+from cedilla.runtime.tools.simulation.simulation import simulate
 from tests.kit import ROOT
 from tests.kit.cases import Case, cases
 from tests.kit.stream import in_parts, read_output

@@ -4,7 +4,7 @@ import pytest
 
 from cedilla.compiler import ENGINES, compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.cli.options import engine_option
+from cedilla.runtime.hosts.cli.options import engine_option
 from tests.kit import ROOT
 
 PAGE = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")

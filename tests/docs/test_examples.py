@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cedilla.compiler.analysis.findings import findings
 from cedilla.compiler.compile import compile_query
+from cedilla.compiler.explain.analysis.findings import findings
 from cedilla.compiler.operators import OPERATORS, Operator, User
 from cedilla.compiler.plan import Plan
 from cedilla.grammar import DiagnosticError
-from cedilla.runtime.cli.main import main
+from cedilla.runtime.hosts.cli.main import main
 from tests.docs.examples import (
     FENCE,
     PAGES,

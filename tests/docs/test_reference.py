@@ -14,12 +14,12 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Severity
 from cedilla.grammar.diagnostics.codes import Code, codes
 from cedilla.grammar.syntax.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime import simulate
-from cedilla.runtime.cli.query import STRICT
-from cedilla.runtime.inspect.check import all_diagnostics
-from cedilla.runtime.inspect.trace import trace
-from cedilla.runtime.records.lines import Line
-from cedilla.runtime.stream_tools.schema import Schema
-from cedilla.runtime.stream_tools.validate import validate
+from cedilla.runtime.connectors.records.lines import Line
+from cedilla.runtime.hosts.cli.query import STRICT
+from cedilla.runtime.tools.inspect.check import all_diagnostics
+from cedilla.runtime.tools.inspect.trace import trace
+from cedilla.runtime.tools.stream_tools.schema import Schema
+from cedilla.runtime.tools.stream_tools.validate import validate
 from tests.docs.reference import COMMAND, DOCS, example_query, example_source, pages
 from tests.kit import ROOT
 from tests.kit.command import cedilla

@@ -21,8 +21,8 @@ from urllib.request import urlopen
 
 from playwright.sync_api import Page
 
-from cedilla.runtime.query_tests.project import create
-from cedilla.runtime.terminal.addresses import Address, bound
+from cedilla.runtime.hosts.terminal.addresses import Address, bound
+from cedilla.runtime.tools.query_tests.project import create
 from tests.docs.film import PATIENCE, Film
 from tests.kit import ROOT
 from tests.kit.browser import chromium

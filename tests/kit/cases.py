@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from cedilla.runtime.query_tests.pages import Block, Case, cases
+from cedilla.runtime.tools.query_tests.pages import Block, Case, cases
 from tests.kit.errors import code_of
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode

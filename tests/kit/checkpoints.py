@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from cedilla.compiler import Plan
-from cedilla.runtime.checkpoint.commit_json import dump_commit
-from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.checkpoint.stored_plan import StoredPlans
-from cedilla.runtime.storage.files import Files
-from cedilla.runtime.storage.sealed import SealedFiles
+from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.connectors.storage.sealed import SealedFiles
+from cedilla.runtime.epochs.checkpoint.commit_json import dump_commit
+from cedilla.runtime.epochs.checkpoint.commits import Commit
+from cedilla.runtime.epochs.checkpoint.stored_plan import StoredPlans
 
 
 def write_checkpoint(folder: Path, plan: Plan, *commits: Commit) -> Path:

@@ -17,7 +17,7 @@ import pyspark
 import pytest
 from attrs import define, frozen
 
-from cedilla.runtime.engines import java
+from cedilla.runtime.engines.spark import java
 from tests.kit import ROOT
 from tests.kit.java import quick_java
 

@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType
 
 from cedilla.compiler.operators import Operator
-from cedilla.runtime.engines.columns import Columns, struct_of
-from cedilla.runtime.operators.epoch import Epoch
-from cedilla.runtime.state.segments import StateStore
+from cedilla.runtime.engines.spark.columns import Columns, struct_of
+from cedilla.runtime.epochs.operators.epoch import Epoch
+from cedilla.runtime.epochs.state.segments import StateStore
 
 UNCHECKED = tuple(
     (owner, name, getattr(owner, name))
@@ -26,8 +26,8 @@ UNCHECKED = tuple(
 WHERE = (
     "tests/docs/",
     "tests/laws/",
-    "tests/runtime/operators/",
-    "tests/runtime/reference/",
+    "tests/runtime/epochs/operators/",
+    "tests/runtime/engines/plain/",
     "tests/runtime/test_",
 )
 """Tests that compare columns: every operator is in them. An engine takes as long for the columns as for the rows."""

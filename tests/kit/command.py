@@ -6,7 +6,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from cedilla.runtime.cli.main import main
+from cedilla.runtime.hosts.cli.main import main
 from tests.kit.lines import write_lines
 
 

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions import expression_sql, expressions
 from cedilla.grammar.parser import parse_expression
-from cedilla.runtime.engines.columns import type_named
-from cedilla.runtime.reference.evaluate import evaluate
+from cedilla.runtime.engines.plain.evaluate import evaluate
+from cedilla.runtime.engines.spark.columns import type_named
 
 SCHEMA = {
     "b": "int",

@@ -37,7 +37,7 @@ class Editor:
 
     async def _begin(self) -> None:
         await self._client.start_io(
-            sys.executable, "-m", "cedilla.runtime.cli.main", "lsp", cwd=str(self.root)
+            sys.executable, "-m", "cedilla.runtime.hosts.cli.main", "lsp", cwd=str(self.root)
         )
         capabilities = lsp.ClientCapabilities()
         params = lsp.InitializeParams(capabilities, process_id=None, root_uri=self.root.as_uri())

@@ -20,16 +20,16 @@ from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.marker_parser import read_punctuation
 from cedilla.compiler.plan import Plan, Source, derive
+from cedilla.runtime.connectors.records.json_objects import json_text
+from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.engines.arrow_types import arrow_type
-from cedilla.runtime.engines.columns import ORDER
-from cedilla.runtime.engines.frames import of_table, order
-from cedilla.runtime.engines.jobs import Jobs, wait_all
-from cedilla.runtime.operators.epoch import Epoch
-from cedilla.runtime.pipeline.load import load
-from cedilla.runtime.records.json_objects import json_text
-from cedilla.runtime.state.segments import StateStore
-from cedilla.runtime.storage.files import Files
+from cedilla.runtime.engines.spark.arrow_types import arrow_type
+from cedilla.runtime.engines.spark.columns import ORDER
+from cedilla.runtime.engines.spark.frames import of_table, order
+from cedilla.runtime.engines.spark.jobs import Jobs, wait_all
+from cedilla.runtime.epochs.operators.epoch import Epoch
+from cedilla.runtime.epochs.pipeline.load import load
+from cedilla.runtime.epochs.state.segments import StateStore
 from tests.kit.stream import Item, is_tuple
 
 _PLACE = "$place"

@@ -20,10 +20,10 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from cedilla.runtime.checkpoint.integrity import Integrity, inspect
-from cedilla.runtime.storage.files import Files
-from cedilla.runtime.storage.sealed import SealedFiles
-from cedilla.runtime.storage.stores import LocalStore
+from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.connectors.storage.sealed import SealedFiles
+from cedilla.runtime.connectors.storage.stores import LocalStore
+from cedilla.runtime.epochs.checkpoint.integrity import Integrity, inspect
 from tests.kit.lines import write_lines
 from tests.kit.sensor_streams import PLACES, random_stream
 from tests.kit.stream import decode, read_output
@@ -67,7 +67,7 @@ _FOLDER = re.compile(r'file:[^"]*/in/')
 """Rejected lines contain the folder of their file, which moves."""
 _CONTEXT = get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["tests.kit.faults", "cedilla.runtime.pipeline.program", "pysail.spark", "pyspark.sql"]
+    ["tests.kit.faults", "cedilla.runtime.epochs.pipeline.program", "pysail.spark", "pyspark.sql"]
 )
 
 
@@ -138,7 +138,7 @@ def _run(root: str, arguments: tuple[str, ...], before: Callable[[], None] | Non
     os.dup2(errors, 2)
     if before is not None:
         before()
-    from cedilla.runtime.cli.main import main
+    from cedilla.runtime.hosts.cli.main import main
 
     sys.argv = ["cedilla", *arguments]
     main(arguments)

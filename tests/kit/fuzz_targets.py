@@ -8,14 +8,14 @@ from pathlib import Path
 from random import Random
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.analysis.findings import findings
+from cedilla.compiler.explain.analysis.findings import findings
 from cedilla.compiler.explain.explanation import explain_text
 from cedilla.grammar.diagnostics import DiagnosticError, render
 from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
-from cedilla.runtime.records.lines import Line
-from cedilla.runtime.stream_tools.schema import declared_schema, inferred_schema
-from cedilla.runtime.stream_tools.stream_checker import StreamChecker
+from cedilla.runtime.connectors.records.lines import Line
+from cedilla.runtime.tools.stream_tools.schema import declared_schema, inferred_schema
+from cedilla.runtime.tools.stream_tools.stream_checker import StreamChecker
 from tests.kit.fuzz import in_time
 
 

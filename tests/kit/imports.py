@@ -36,8 +36,8 @@ def _imports(file: Path) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
-DEPTH = {"grammar": 2, "compiler": 2, "runtime": 2}
-"""Folder -> the number of folders in the path of one of its packages, `compiler/plan`."""
+DEPTH = {"grammar": 2, "compiler": 2, "runtime": 3}
+"""Folder -> the number of folders in the path of one of its packages, `compiler/plan`; `runtime` has rooms."""
 
 
 def package_of(file: Path) -> str:

@@ -18,7 +18,7 @@ SHORT_LIVED = f"{ONE_COMPILER} -XX:MetaspaceSize=512m -Xms1g -Xmn400m"
 
 def quick_java() -> str:
     """For one of Spark's that starts often: its classes come from the archive, where there is one."""
-    from cedilla.runtime.engines.session import archive_options
+    from cedilla.runtime.engines.spark.session import archive_options
 
     return shlex.join([*ONE_COMPILER.split(), *archive_options()])
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from attrs import define, field
 
-from cedilla.runtime.engines import java
-from cedilla.runtime.topics.kafka_client import library
+from cedilla.runtime.connectors.topics.kafka_client import library
+from cedilla.runtime.engines.spark import java
 from tests.kit import ROOT
 from tests.kit.stream import Item
 

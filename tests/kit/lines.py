@@ -12,7 +12,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from cedilla.runtime.records.lines import Line
+from cedilla.runtime.connectors.records.lines import Line
 from tests.kit.compare import number_of
 
 

@@ -10,11 +10,11 @@ import pytest
 from cedilla.compiler import regions
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import POSITION, Level, Tree
+from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.control.markers import advance as advancing
 from cedilla.runtime.control.markers.advance import MarkerEffects, advance
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.records.marker import MarkerLine
 
 
 def started(plan: Plan, *before: str) -> dict[str, SourceState]:

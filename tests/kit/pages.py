@@ -13,11 +13,11 @@ from typing import Any
 
 from attrs import frozen
 
-from cedilla.runtime.terminal.addresses import Address, bound
-from cedilla.runtime.ui.app import application
-from cedilla.runtime.ui.feed import Feed
-from cedilla.runtime.ui.metrics import registry_of
-from cedilla.runtime.ui.serving import server_of
+from cedilla.runtime.hosts.terminal.addresses import Address, bound
+from cedilla.runtime.hosts.ui.app import application
+from cedilla.runtime.hosts.ui.feed import Feed
+from cedilla.runtime.hosts.ui.metrics import registry_of
+from cedilla.runtime.hosts.ui.serving import server_of
 
 
 @frozen

@@ -17,15 +17,15 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla import read, run, simulate
 from cedilla.compiler import compile_query
 from cedilla.grammar import Diagnostic
-from cedilla.runtime.checkpoint.checkpoint import Checkpoint
-from cedilla.runtime.formats.listing import listed_files
-from cedilla.runtime.formats.source import InputFile
-from cedilla.runtime.options.options import Options
-from cedilla.runtime.pipeline.executor import Executor
-from cedilla.runtime.pipeline.load import load
-from cedilla.runtime.pipeline.report import EpochReport
-from cedilla.runtime.simulation.inputs import Input
-from cedilla.runtime.storage.files import Files
+from cedilla.runtime.connectors.formats.listing import listed_files
+from cedilla.runtime.connectors.formats.source import InputFile
+from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.epochs.options.options import Options
+from cedilla.runtime.epochs.pipeline.executor import Executor
+from cedilla.runtime.epochs.pipeline.load import load
+from cedilla.runtime.epochs.pipeline.report import EpochReport
+from cedilla.runtime.tools.simulation.inputs import Input
 from tests.kit.compare import plain, texts
 from tests.kit.epochs import outputs
 from tests.kit.lines import read_lines, write_lines

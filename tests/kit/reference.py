@@ -8,8 +8,8 @@ from typing import Any
 from attrs import field, frozen
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.reference.output import Output
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.output import Output
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.lines import marker
 from tests.kit.stream import Item
 

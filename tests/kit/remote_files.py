@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cedilla.runtime.storage.files import Files
+from cedilla.runtime.connectors.storage.files import Files
 
 
 class Elsewhere(Files):

@@ -74,7 +74,7 @@ def averages(root: Path, name: str) -> dict[tuple[str, int], Item]:
 def cedilla(*arguments: str, python: str | None = None) -> subprocess.Popen[str]:
     """The command; `python`: that of the workers."""
     return subprocess.Popen(
-        [sys.executable, "-m", "cedilla.runtime.cli.main", *arguments],
+        [sys.executable, "-m", "cedilla.runtime.hosts.cli.main", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

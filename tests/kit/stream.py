@@ -17,10 +17,10 @@ from typing import Any
 import pyarrow
 from pyarrow import parquet
 
-from cedilla.compiler.units.units import conversion
+from cedilla.compiler.expressions.units.units import conversion
 from cedilla.grammar import syntax
-from cedilla.runtime.records.marker_files import in_stream_order
-from cedilla.runtime.reference.decoder import (
+from cedilla.runtime.connectors.records.marker_files import in_stream_order
+from cedilla.runtime.engines.plain.decoder import (
     Decoder,
     Item,
     Reader,

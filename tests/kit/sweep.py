@@ -26,10 +26,10 @@ from cedilla.compiler.expressions.scalars.scalar_functions import BOUNDS, FUNCTI
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_expression
-from cedilla.runtime.engines.columns import types_of
-from cedilla.runtime.reference.evaluate import evaluate
-from cedilla.runtime.reference.scalars.arithmetic import double
-from cedilla.runtime.reference.scalars.times import START, micros
+from cedilla.runtime.engines.plain.evaluate import evaluate
+from cedilla.runtime.engines.plain.scalars.arithmetic import double
+from cedilla.runtime.engines.plain.scalars.times import START, micros
+from cedilla.runtime.engines.spark.columns import types_of
 from tests.kit.columns import columns_in
 
 _MICROS = timedelta(microseconds=1)

@@ -15,8 +15,8 @@ from typing import Any
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import decimal_notation
-from cedilla.compiler.units.units import conversion
-from cedilla.runtime.reference.reference import Reference
+from cedilla.compiler.expressions.units.units import conversion
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.stream import Item, is_tuple
 
 END: Item = {"$punctuation": "[]"}

@@ -11,11 +11,11 @@ from attrs import frozen
 from cedilla.compiler import Plan, compile_query
 from cedilla.compiler.plan import Emit
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.checkpoint.edits.change import Changes
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.epochs.checkpoint.edits.change import Changes
 from tests.laws.reference_runs import TABLE, Items, Outputs, accepted, drive
 from tests.laws.worlds import SOURCES, random_lines, stream
-from tests.runtime.checkpoint.plan_edits import edited
+from tests.runtime.epochs.checkpoint.plan_edits import edited
 
 
 @frozen

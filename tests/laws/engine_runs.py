@@ -16,11 +16,11 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.facts.facts import Facts
-from cedilla.runtime.options.options import Options
-from cedilla.runtime.records.json_objects import json_text
-from cedilla.runtime.records.rejections import is_fatal
-from cedilla.runtime.simulation.inputs import Input
-from cedilla.runtime.simulation.simulation import simulate
+from cedilla.runtime.connectors.records.json_objects import json_text
+from cedilla.runtime.connectors.records.rejections import is_fatal
+from cedilla.runtime.epochs.options.options import Options
+from cedilla.runtime.tools.simulation.inputs import Input
+from cedilla.runtime.tools.simulation.simulation import simulate
 from tests.kit.compare import number_of
 from tests.kit.epochs import outputs
 from tests.kit.query import Query

@@ -9,7 +9,7 @@ from typing import Any
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan import Plan
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.stream import Item
 from tests.laws.reference_runs import Items, accepted, bag
 from tests.laws.relational import evaluate_plan

@@ -8,8 +8,8 @@ from fractions import Fraction
 from random import Random
 
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.stream_tools.schema import Schema
-from cedilla.runtime.stream_tools.stream_checker import Row, StreamChecker
+from cedilla.runtime.tools.stream_tools.schema import Schema
+from cedilla.runtime.tools.stream_tools.stream_checker import Row, StreamChecker
 from tests.kit.lines import as_lines
 from tests.kit.stream import Item
 

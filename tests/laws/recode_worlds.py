@@ -11,7 +11,7 @@ import pytest
 
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.stream import Item
 
 STATES, KINDS = ("A", "B", "C"), (1, 2, 3)

@@ -22,12 +22,12 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_accent
-from cedilla.runtime.records.json_objects import json_text, parse_line
-from cedilla.runtime.records.lines import Line
-from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.reference.scalars.arithmetic import double
-from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.validate import validate
+from cedilla.runtime.connectors.records.json_objects import json_text, parse_line
+from cedilla.runtime.connectors.records.lines import Line
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.engines.plain.scalars.arithmetic import double
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
+from cedilla.runtime.tools.stream_tools.validate import validate
 from tests.kit.stream import Decoder, Item, complaints
 from tests.laws.edges import CENTS, is_odd, key, read
 from tests.laws.relational import evaluate_plan

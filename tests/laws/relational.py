@@ -18,10 +18,10 @@ from cedilla.compiler import operators as o
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan
-from cedilla.runtime.reference.aggregate_results import ORDER, result
-from cedilla.runtime.reference.evaluate import evaluate
-from cedilla.runtime.reference.node import control
-from cedilla.runtime.reference.scalars.order import rank
+from cedilla.runtime.engines.plain.aggregate_results import ORDER, result
+from cedilla.runtime.engines.plain.evaluate import evaluate
+from cedilla.runtime.engines.plain.node import control
+from cedilla.runtime.engines.plain.scalars.order import rank
 from tests.kit.stream import Item
 from tests.laws.operators import OPERATORS
 

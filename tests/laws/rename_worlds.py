@@ -7,7 +7,7 @@ from random import Random
 
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar.formatting.expression_formatter import unit_text
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.stream import Item, nested
 from tests.laws.unit_worlds import CELLS, DESCRIPTIONS, matches
 

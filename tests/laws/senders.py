@@ -19,12 +19,12 @@ from zoneinfo import ZoneInfo
 from attrs import define, field, frozen
 
 from cedilla.compiler.expressions.types import decimal_notation
-from cedilla.compiler.units.units import conversion
+from cedilla.compiler.expressions.units.units import conversion
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.records.lines import Line
-from cedilla.runtime.records.nested import THOUSANDS
-from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.validate import validate
+from cedilla.runtime.connectors.records.lines import Line
+from cedilla.runtime.connectors.records.nested import THOUSANDS
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
+from cedilla.runtime.tools.stream_tools.validate import validate
 from tests.kit.stream import Item, nested
 
 SCHEMA = (

@@ -13,10 +13,10 @@ import pytest
 from attrs import frozen
 
 from cedilla.compiler import compile_query
+from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.stated_accents import starting_states
-from cedilla.runtime.records.marker import MarkerLine
-from cedilla.runtime.reference.raw_values import canonical_values
+from cedilla.runtime.engines.plain.raw_values import canonical_values
 from tests.kit.seeds import soak_seeds
 from tests.kit.tiers import tiered
 

@@ -1,6 +1,6 @@
 """The canonical stream of every valid stream is valid and has the same tuples, whatever its schema.
 
-The law of `tests/runtime/stream_tools/test_canonize.py` is what it means, on streams of which every attribute is
+The law of `tests/runtime/tools/stream_tools/test_canonize.py` is what it means, on streams of which every attribute is
 required and has no domain. Here attributes are optional, dropped and added, have domains and units, and most markers
 are of tuples that are closed.
 """
@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.stream_tools.canonize import canonize
-from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.tools.stream_tools.canonize import canonize
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.strategies import BRIEF

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan import Plan
-from cedilla.runtime.reference.node import inside
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.node import inside
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.strategies import BRIEF, HEAVY, LIGHT
 from tests.kit.stream import Decoder, Item
 from tests.laws.operators import OPERATORS

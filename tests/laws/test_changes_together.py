@@ -19,10 +19,10 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.checkpoint.edits.change import Changes
-from cedilla.runtime.records.json_objects import json_text, parse_line
-from cedilla.runtime.records.nested import by_names
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.connectors.records.json_objects import json_text, parse_line
+from cedilla.runtime.connectors.records.nested import by_names
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.epochs.checkpoint.edits.change import Changes
 from tests.kit.compare import bag, plain
 from tests.kit.query import Query
 from tests.kit.seeds import soak_seeds
@@ -31,7 +31,7 @@ from tests.laws.edges import key
 from tests.laws.reference_runs import first_attributes
 from tests.laws.relational import evaluate_plan
 from tests.laws.senders import SCHEMA, UNITS, Sender, tuples
-from tests.runtime.checkpoint.plan_edits import edited
+from tests.runtime.epochs.checkpoint.plan_edits import edited
 
 STREAM = f'stream r({SCHEMA}) from json "r";\n'
 RELATIONS = {

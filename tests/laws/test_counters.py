@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.stream import Item
 from tests.kit.tiers import tiered
 

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime import simulate
-from cedilla.runtime.options.options import Options
+from cedilla.runtime.epochs.options.options import Options
 from tests.kit.query import Query, canonical_rows
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, is_tuple, read_output

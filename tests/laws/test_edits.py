@@ -16,10 +16,10 @@ from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.plan import Emit, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.options.options import Options
-from cedilla.runtime.pipeline.program import run
-from cedilla.runtime.reference.node import inside
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.node import inside
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.epochs.options.options import Options
+from cedilla.runtime.epochs.pipeline.program import run
 from tests.kit.lines import write_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, complaints, read_output
@@ -29,7 +29,7 @@ from tests.laws.edited_queries import EditedRun, ancestors, edited_run
 from tests.laws.reference_runs import TABLE, Items, Outputs, bag, decoded, drive, first_attributes
 from tests.laws.relational import evaluate_plan
 from tests.laws.worlds import canonical
-from tests.runtime.checkpoint.plan_edits import state_keys
+from tests.runtime.epochs.checkpoint.plan_edits import state_keys
 
 
 def check_edit(seed: int) -> list[str]:

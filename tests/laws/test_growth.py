@@ -12,13 +12,13 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.plan import TableColumn
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.control.domains.table_domains import with_values
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.strategies import HEAVY
 from tests.kit.stream import Item, complaints, decode
 from tests.kit.tiers import tiered
 from tests.laws.growth_cases import GROWTHS, feed, from_table, meaning, random_case
 from tests.laws.reference_runs import TABLE, bag, cut, first_attributes, readable, run
-from tests.runtime.checkpoint.plan_edits import edited
+from tests.runtime.epochs.checkpoint.plan_edits import edited
 
 
 def check_growth(rng: Random, size: int, length: int) -> str:

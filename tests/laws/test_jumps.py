@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from cedilla.compiler.compile import compile_query
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.paper import JUMPS, Readings, as_rows
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, is_tuple

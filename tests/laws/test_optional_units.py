@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from cedilla.compiler.units.units import conversion
-from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.compiler.expressions.units.units import conversion
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item
 from tests.kit.tiers import tiered

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.query import Query
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item

@@ -13,11 +13,11 @@ from random import Random
 import pytest
 
 from cedilla.compiler.compile import compile_query
-from cedilla.compiler.units.units import conversion
-from cedilla.runtime.records.lines import Line
-from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.stream_checker import StreamChecker
+from cedilla.compiler.expressions.units.units import conversion
+from cedilla.runtime.connectors.records.lines import Line
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
+from cedilla.runtime.tools.stream_tools.stream_checker import StreamChecker
 from tests.kit.compare import rounded
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Decoder, Item, decode, is_tuple

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.strategies import BRIEF, FURTHER, HEAVY
 from tests.kit.stream import Item, complaints, decode
 from tests.laws.reference_runs import Items, Ran, bag, check, decoded, first_attributes, readable, run

@@ -14,9 +14,9 @@ from random import Random
 import pytest
 
 from cedilla.compiler import regions
-from cedilla.runtime.reference.decoder import Decoder
-from cedilla.runtime.stream_tools.canonize import canonize
-from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.engines.plain.decoder import Decoder
+from cedilla.runtime.tools.stream_tools.canonize import canonize
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
 from tests.kit.compare import rounded
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds

@@ -17,12 +17,12 @@ import pytest
 
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.connectors.records.lines import Line
 from cedilla.runtime.control.sources.unit_names import UnitNames
-from cedilla.runtime.records.lines import Line
-from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.stream_tools.canonize import canonize
-from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.stream_checker import StreamChecker
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.tools.stream_tools.canonize import canonize
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
+from cedilla.runtime.tools.stream_tools.stream_checker import StreamChecker
 from tests.kit.compare import rounded
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds

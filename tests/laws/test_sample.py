@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.stream import Item, decode
 
 HEAD = "stream r(k: long, m?: decimal(10,2), name?: string) from json 'r';"

@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.options.options import Options
-from cedilla.runtime.records.rejections import is_fatal
-from cedilla.runtime.simulation.simulation import simulate
+from cedilla.runtime.connectors.records.rejections import is_fatal
+from cedilla.runtime.epochs.options.options import Options
+from cedilla.runtime.tools.simulation.simulation import simulate
 from tests.kit.errors import code_of
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import complaints, read_output

@@ -11,7 +11,7 @@ from attrs import evolve
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.records.json_objects import json_text
+from cedilla.runtime.connectors.records.json_objects import json_text
 from tests.kit.query import Query
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import complaints, read_output

@@ -13,12 +13,12 @@ import pytest
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.compare import rounded
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item
 from tests.kit.tiers import tiered
-from tests.runtime.checkpoint.plan_edits import edited, ran
+from tests.runtime.epochs.checkpoint.plan_edits import edited, ran
 
 QUERY = """
 stream r(n: long, s: int in {1, 2}, fw: int, k: string, x: double unit W, t: double, h?: double unit m) from json "r";

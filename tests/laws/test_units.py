@@ -17,13 +17,13 @@ import pytest
 
 from cedilla.compiler import regions
 from cedilla.compiler.compile import compile_query
+from cedilla.compiler.expressions.units.units import conversion
 from cedilla.compiler.regions.affine import IDENTITY
-from cedilla.compiler.units.units import conversion
 from cedilla.grammar.formatting.expression_formatter import unit_text
-from cedilla.runtime.records.lines import Line
-from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.stream_tools.canonize import canonize
-from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.connectors.records.lines import Line
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.tools.stream_tools.canonize import canonize
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
 from tests.kit.compare import rounded
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, complaints, decode, is_tuple

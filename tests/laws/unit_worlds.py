@@ -8,9 +8,9 @@ from fractions import Fraction
 from random import Random
 
 from cedilla.compiler.compile import compile_query
+from cedilla.compiler.expressions.units.units import conversion
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.units.units import conversion
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.stream import Item
 
 SCHEMA = "n: long, s: int in {1, 2, 3}, q: int in {1, 2}, t: double unit degF, p: double unit hPa"

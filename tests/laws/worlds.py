@@ -14,7 +14,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type, decimal_notation
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.reference.values import read_value
+from cedilla.runtime.engines.plain.values import read_value
 from tests.kit.stream import Decoder, Item
 from tests.laws.edges import (
     BEYOND,

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.facts import markers
 from cedilla.compiler.plan.formats import SOURCES
-from cedilla.runtime.reference.table_domains import FORMATS_READ
+from cedilla.runtime.engines.plain.table_domains import FORMATS_READ
 from tests.kit.otlp import request
 from tests.kit.query import Query
 from tests.kit.stream import Item
@@ -109,7 +109,7 @@ WRITTEN = {
     **{n: in_format(n) for n in ("csv", "json", "parquet", "xml")},
 }
 OF_SERVERS = {"kafka", "kafka_otlp"}
-"""Their records come from a broker, which is written in Java (`topics/test_kafka.py`)."""
+"""Their records come from a broker, which is written in Java (`connectors/topics/test_kafka.py`)."""
 
 
 @pytest.mark.parametrize("format_", [name for name in SOURCES if name not in OF_SERVERS])

@@ -1,4 +1,4 @@
 """Scalar functions: `scalar_functions` lists them all.
 
-Imports `types`, `unit_conversions`, `aggregates`, `units` and the grammar.
+Imports `types`, `aggregates`, `units` and the grammar.
 """

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cedilla.compiler.expressions.aggregates import aggregate_functions
 from cedilla.compiler.expressions.scalars import scalar_functions
-from cedilla.compiler.expressions.unit_conversions.conversions import names_conversion
+from cedilla.compiler.expressions.units.conversions import names_conversion
 from cedilla.grammar.diagnostics.suggestions import did_you_mean, suggest
 from cedilla.grammar.hints import synonyms
 from cedilla.grammar.hints.function_synonyms import AGGREGATES, SCALARS, percentile

@@ -32,7 +32,7 @@ from cedilla.compiler.expressions.types import (
     patterns,
     quote,
 )
-from cedilla.compiler.expressions.unit_conversions.conversions import whole_constant
+from cedilla.compiler.expressions.units.conversions import whole_constant
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.grammar.formatting.expression_formatter import format_expression

@@ -2,7 +2,7 @@
 
 Each returns the same for the same arguments at any time, and none ends a query: a function without a value is
 undefined. Whole numbers and doubles give equal results, because an Alter turns one into the other.
-`runtime/reference/scalars/` computes the same in plain Python.
+`runtime/engines/plain/scalars/` computes the same in plain Python.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from attrs import frozen
 from cedilla.compiler.expressions.scalars import conversion_sql, scalar_sql
 from cedilla.compiler.expressions.scalars.scalar_sql import LENGTHS, MONTHS, Writer
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type, decimals
-from cedilla.compiler.expressions.unit_conversions.conversions import whole_constant
+from cedilla.compiler.expressions.units.conversions import whole_constant
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.syntax import Expression
 

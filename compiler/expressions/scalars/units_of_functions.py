@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from cedilla.compiler.units.units import NUMBER, RADIAN
+from cedilla.compiler.expressions.units.units import NUMBER, RADIAN
 from cedilla.grammar.syntax import SECOND
 
 DEGREE = "degree"

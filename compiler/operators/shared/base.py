@@ -15,8 +15,8 @@ from attrs import field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.expressions.unit_conversions.conversions import unit_of_call
 from cedilla.compiler.expressions.unit_inference import Units
+from cedilla.compiler.expressions.units.conversions import unit_of_call
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from cedilla.compiler.expressions.types import DOUBLE, MAX_DIGITS, Type
 from cedilla.compiler.expressions.types.decimals import digits_of_type, is_exact
-from cedilla.compiler.expressions.unit_conversions.exact_conversions import common_type, have_common_type
+from cedilla.compiler.expressions.units.exact_conversions import common_type, have_common_type
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Memory, Schemes, beyond, both, ordered, within
 from cedilla.compiler.operators.shared.vacancies import Vacancy

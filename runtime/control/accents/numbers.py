@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
-from cedilla.compiler.expressions.unit_conversions.altered_decimals import WHOLE, keeps_whole, raw_type
+from cedilla.compiler.expressions.units.altered_decimals import WHOLE, keeps_whole, raw_type
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from attrs import evolve
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.units.own import short
+from cedilla.compiler.expressions.units.units import conversion, leads
 from cedilla.compiler.facts.markers import Accent, Add, Alter, SourceAlter, ToLevel, ToUnit
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.bent import after
 from cedilla.compiler.regions.logarithms import Power, has_logarithm
-from cedilla.compiler.units.own import short
-from cedilla.compiler.units.units import conversion, leads
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.runtime.control.accents.trees import unlike

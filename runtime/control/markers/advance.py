@@ -14,6 +14,8 @@ from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import single_accents
+from cedilla.runtime.connectors.records.csv_records import BAD_HEADER, unknown_columns
+from cedilla.runtime.connectors.records.near_markers import problem
 from cedilla.runtime.control.domains.growth import check_growth
 from cedilla.runtime.control.markers.accent_in_plan import check_accent
 from cedilla.runtime.control.markers.bad_markers import (
@@ -43,11 +45,9 @@ from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, 
 from cedilla.runtime.control.markers.warnings import warnings_about, with_statement
 from cedilla.runtime.control.sources.partitions import within
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.records.csv_records import BAD_HEADER, unknown_columns
-from cedilla.runtime.records.near_markers import problem
 
 if TYPE_CHECKING:
-    from cedilla.runtime.records.marker import MarkerLine
+    from cedilla.runtime.connectors.records.marker import MarkerLine
 
 
 @frozen

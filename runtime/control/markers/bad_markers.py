@@ -28,11 +28,11 @@ from cedilla.grammar.syntax import (
     SetZone,
     SwapAttributes,
 )
+from cedilla.runtime.connectors.records.marker import MarkerLine
+from cedilla.runtime.connectors.records.rejections import FOREIGN, REASONS
 from cedilla.runtime.control.markers.source_marker_parser import read_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import source_names
-from cedilla.runtime.records.marker import MarkerLine
-from cedilla.runtime.records.rejections import FOREIGN, REASONS
 
 _DOUBTFUL = ("RQ217", "RQ218", "RQ223")
 """Warnings that end the query under `set doubtful = abort`."""

@@ -38,6 +38,7 @@ from cedilla.compiler.regions import Level, Operation, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
+from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.control.accents.trees import Altered, positions_after, restrict_to
 from cedilla.runtime.control.markers.one_accent import EpochMustEnd, alters_of, check_add, misnamed
 from cedilla.runtime.control.markers.repeated import standing
@@ -47,7 +48,6 @@ from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.apart import check_apart
 from cedilla.runtime.control.sources.partitions import region_of
 from cedilla.runtime.control.sources.source_state import MAX_ALTERS, SourceState
-from cedilla.runtime.records.marker import MarkerLine
 
 MIN_GROUP = 4
 """Minimum number of markers in a group; fewer are applied one by one."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from cedilla.compiler import regions
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import PARTITION, Level, Tree
+from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.control.accents.trees import positions_after
 from cedilla.runtime.control.sources.partitions import anywhere, region_of, within
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.records.marker import MarkerLine
 
 
 def with_ownership(state: SourceState, source: Source, raw: Tree, marker: MarkerLine) -> SourceState:

@@ -32,6 +32,7 @@ from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.formatting.expression_formatter import format_accent
 from cedilla.grammar.parser import parse_accent, single_accents
+from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.epoch_changes import begun, changes
 from cedilla.runtime.control.markers.one_accent import with_accent
@@ -40,7 +41,6 @@ from cedilla.runtime.control.markers.superseded import stated_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import form_of, usual_form
 from cedilla.runtime.control.sources.unit_names import source_units
-from cedilla.runtime.records.marker import MarkerLine
 
 States = Mapping[str, SourceState]
 

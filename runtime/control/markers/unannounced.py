@@ -13,11 +13,11 @@ from cedilla.compiler.plan.field_paths import FieldPath, field_path
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
+from cedilla.runtime.connectors.records.rejections import OF_DRIFT
 from cedilla.runtime.control.markers.accent_in_plan import check_accent
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import paths_of
-from cedilla.runtime.records.rejections import OF_DRIFT
 
 MAX_INFERRED = 1_000
 """The most attributes beyond the declared ones with which `drift = infer` adds another. Keys that are values, such as

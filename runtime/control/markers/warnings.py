@@ -13,6 +13,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, STRING
 from cedilla.compiler.expressions.types.nearest import nearest, written
 from cedilla.compiler.expressions.types.versions import is_like_version
+from cedilla.compiler.expressions.units.units import is_same
 from cedilla.compiler.facts.markers import (
     Accent,
     Add,
@@ -29,7 +30,6 @@ from cedilla.compiler.facts.markers import (
 from cedilla.compiler.operators.shared.conditions import text_bound
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.value_mapping import ValueMapping
-from cedilla.compiler.units.units import is_same
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.accents.codes import writable
 from cedilla.runtime.control.markers.added_types import narrower_types

@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, patterns
-from cedilla.compiler.expressions.unit_conversions.altered_decimals import announcing
+from cedilla.compiler.expressions.units.altered_decimals import announcing
 from cedilla.compiler.facts.facts import (
     ABSENT,
     NO_FEEDER,
@@ -21,11 +21,11 @@ from cedilla.compiler.facts.facts import (
 from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
 from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.runtime.connectors.records.marker_files import Markers
 from cedilla.runtime.control.descriptions.boxes import accents_of, simple_boxes
 from cedilla.runtime.control.descriptions.translation import mapped_into, translate
 from cedilla.runtime.control.sinks.functions import NONE, next_functions, told_apart, with_left
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames
-from cedilla.runtime.records.marker_files import Markers
 
 _NO_UNITS: Mapping[str, str] = {}
 
@@ -82,7 +82,7 @@ def announce(
     For example, an output without s waits until t of every s has been altered (D1):
 
     >>> from cedilla.compiler.compile import compile_query
-    >>> from cedilla.runtime.reference.reference import Reference
+    >>> from cedilla.runtime.engines.plain.reference import Reference
     >>> reference = Reference(compile_query('''
     ...   stream r(s: int in {1, 2}, t: double) from json "r";
     ...   out := project[t](r);
@@ -143,7 +143,7 @@ def begin(
     For example, an attribute comes to sensor 1, and to sensor 2 later; the output announces it before its first tuple:
 
     >>> from cedilla.compiler.compile import compile_query
-    >>> from cedilla.runtime.reference.reference import Reference
+    >>> from cedilla.runtime.engines.plain.reference import Reference
     >>> reference = Reference(compile_query('''
     ...   stream r(s: int in {1, 2}, t: double) from json "r";
     ...   out := project[* except s](r);

@@ -42,7 +42,7 @@ def held_drops(
     For example, a join keeps a reading with h until its sensor is closed on the other input:
 
     >>> from cedilla.compiler.compile import compile_query
-    >>> from cedilla.runtime.reference.reference import Reference
+    >>> from cedilla.runtime.engines.plain.reference import Reference
     >>> reference = Reference(compile_query('''
     ...   stream r(s: int, h?: double) from json "r" punctuated on s;
     ...   stream placement(s: int, l: string) from json "placement" punctuated on s;

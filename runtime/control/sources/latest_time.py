@@ -10,7 +10,7 @@ from attrs import frozen
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions.affine import exact
-from cedilla.runtime.records.record_files import record_file
+from cedilla.runtime.connectors.records.record_files import record_file
 
 if TYPE_CHECKING:
     from cedilla.runtime.control.sources.source_state import SourceState

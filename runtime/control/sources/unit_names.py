@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from attrs import field, frozen
 
+from cedilla.compiler.expressions.units.units import is_same, leads, of_differences
 from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.plan import Plan, Source, follow
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.units.units import is_same, leads, of_differences
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.sources.source_state import SourceState
 

@@ -12,11 +12,11 @@ from typing import Any
 from attrs import frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.units.own import short
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import exact
-from cedilla.compiler.units.own import short
 from cedilla.runtime.control.sources.source_state import SourceState
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from cedilla.runtime.pipeline.report import EpochReport
+from cedilla.runtime.epochs.pipeline.report import EpochReport
 from tests.benchmarks import engines
 from tests.benchmarks.contest import outcome
 from tests.benchmarks.core.query import WINDOW, Size, at, window_number

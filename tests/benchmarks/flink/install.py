@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cedilla.runtime.engines import java
+from cedilla.runtime.engines.spark import java
 from tests.benchmarks.flink.places import HOME
 from tests.benchmarks.workers import CallFailed, Worker
 

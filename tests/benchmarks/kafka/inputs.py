@@ -12,7 +12,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from cedilla.runtime.topics.kafka_client import library
+from cedilla.runtime.connectors.topics.kafka_client import library
 from tests.benchmarks.contest import BUILD, INPUTS
 from tests.benchmarks.inputs import in_order
 from tests.benchmarks.kafka.install import install as install_connector

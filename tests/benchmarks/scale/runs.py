@@ -13,8 +13,8 @@ import psutil
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.engines.frames import is_connect
-from cedilla.runtime.pipeline.report import EpochReport
+from cedilla.runtime.engines.spark.frames import is_connect
+from cedilla.runtime.epochs.pipeline.report import EpochReport
 from tests.benchmarks import engines
 from tests.benchmarks.contest import INPUTS, outcome
 from tests.benchmarks.inputs import Rows, in_order, write_stream

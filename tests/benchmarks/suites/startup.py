@@ -8,7 +8,7 @@ from tests.benchmarks.contest import Competitor, Contest
 from tests.benchmarks.options import Wanted
 
 _RUNS = "tests.benchmarks.startup.runs"
-_CLI = ["-m", "cedilla.runtime.cli.main"]
+_CLI = ["-m", "cedilla.runtime.hosts.cli.main"]
 _QUERY = "queries/sensors.rq"
 _RUN = [*_CLI, "run", _QUERY, "--once", "--files-per-epoch", "1"]
 

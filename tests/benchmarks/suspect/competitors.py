@@ -12,10 +12,10 @@ import numpy
 from attrs import frozen
 
 from cedilla.compiler.regions.affine import Affine
-from cedilla.runtime.change_detection.conversions import CONVERSIONS
-from cedilla.runtime.records.lines import Line
-from cedilla.runtime.stream_tools.groupings import Search
-from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.connectors.records.lines import Line
+from cedilla.runtime.control.change_detection.conversions import CONVERSIONS
+from cedilla.runtime.tools.stream_tools.groupings import Search
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
 from tests.benchmarks.suspect.changes import Trial
 
 _NEAR = 0.05

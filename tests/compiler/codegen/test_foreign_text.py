@@ -14,7 +14,7 @@ from cedilla import compile_query
 from cedilla.compiler.codegen.layout import inside_three_quotes, lay_out, quoted
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.diagnostics.printable import without_secrets
-from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.epochs.pipeline.load import load
 from tests.kit.foreign_text import NAMES, TEXTS, constant, file_names, foreign_texts, is_unicode
 
 QUERY = 'stream r(k: long, s: string) from json "in" punctuated on k;\nemit r to json "out";\n'

@@ -12,7 +12,7 @@ from cedilla.compiler.expressions.expressions import attributes
 from cedilla.compiler.operators import Select, Union
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.inspect.trace import MarkerTrace, trace
+from cedilla.runtime.tools.inspect.trace import MarkerTrace, trace
 
 NEW = "an_attribute_that_no_query_has"
 

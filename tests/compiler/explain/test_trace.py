@@ -9,7 +9,7 @@ from cedilla.compiler.explain.explanation import explain_text
 from cedilla.compiler.explain.impact import impacts
 from cedilla.compiler.explain.impact_text import evolution_text
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.inspect.trace import marker_name, trace
+from cedilla.runtime.tools.inspect.trace import marker_name, trace
 from tests.compiler.explain.impact_checks import check_impact, traced
 from tests.kit import ROOT
 from tests.kit.tiers import tiered

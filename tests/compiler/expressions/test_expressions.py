@@ -12,7 +12,7 @@ from cedilla.compiler.expressions.predicates import possible
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_expression
-from cedilla.runtime.reference.evaluate import evaluate
+from cedilla.runtime.engines.plain.evaluate import evaluate
 from tests.kit.strategies import DENSE, HEAVY, LIGHT, rows
 
 TYPES = {

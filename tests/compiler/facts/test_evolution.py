@@ -25,8 +25,8 @@ from cedilla.compiler.operators.shared.reactions import reaction, signature
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.parser import parse_expression
-from cedilla.runtime.reference.evaluate import evaluate
-from cedilla.runtime.reference.node import control
+from cedilla.runtime.engines.plain.evaluate import evaluate
+from cedilla.runtime.engines.plain.node import control
 from tests.compiler.facts.evolution_checks import (
     STEPS,
     TS,

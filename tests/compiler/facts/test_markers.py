@@ -6,10 +6,10 @@ import pytest
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.units.units import conversion
 from cedilla.compiler.facts.marker_parser import read_accent, read_punctuation
 from cedilla.compiler.facts.markers import Add, Alter, Drop, Primitive, ToUnit, accent_text, punctuation_text
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.units.units import conversion
 from cedilla.grammar.diagnostics import DiagnosticError
 
 TYPES = {

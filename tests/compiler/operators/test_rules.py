@@ -6,7 +6,7 @@ import pytest
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.stream import Item, decode
 
 SOURCES = """

@@ -20,9 +20,9 @@ from cedilla.compiler.operators.shared.reactions import reaction
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.grammar import DiagnosticError
-from cedilla.runtime.operators.counting import CountingDataflow
-from cedilla.runtime.operators.intersect import IntersectDataflow
-from cedilla.runtime.operators.minus import MinusDataflow
+from cedilla.runtime.epochs.operators.counting import CountingDataflow
+from cedilla.runtime.epochs.operators.intersect import IntersectDataflow
+from cedilla.runtime.epochs.operators.minus import MinusDataflow
 from tests.compiler.worlds import World, worlds
 from tests.kit.strategies import LIGHT, paints, rows, values
 

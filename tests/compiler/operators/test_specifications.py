@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve, frozen
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.analysis.findings import all_findings
+from cedilla.compiler.explain.analysis.findings import all_findings
 from cedilla.compiler.explain.explanation import explain_json, explain_text
 from cedilla.compiler.explain.impact_text import evolution_text
 from cedilla.compiler.explain.summary import summary_text
@@ -19,17 +19,17 @@ from cedilla.compiler.operators import OPERATORS, Operator
 from cedilla.compiler.operators.shared.base import Invariants, Kept, Rules
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.checkpoint.edits.plan_comparison import compare
-from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.inspect.trace import trace
-from cedilla.runtime.inspect.trace_texts import trace_text
+from cedilla.runtime.epochs.checkpoint.commits import Commit
+from cedilla.runtime.epochs.checkpoint.edits.plan_comparison import compare
+from cedilla.runtime.epochs.checkpoint.stored_plan import StoredPlan
+from cedilla.runtime.tools.inspect.trace import trace
+from cedilla.runtime.tools.inspect.trace_texts import trace_text
 from tests.kit import ROOT
 
 CLASSES = {operator.__name__ for operator in OPERATORS} | {"Matching", "Filtering", "Coordinated"}
-OWN = ("compiler/operators", "runtime/operators")
+OWN = ("compiler/operators", "runtime/epochs/operators")
 """The folders of operators: their specifications, and how they run."""
 
 

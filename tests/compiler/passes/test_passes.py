@@ -19,7 +19,7 @@ from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.errors import errors_of
 
 ROOT = Path(__file__).parents[3]

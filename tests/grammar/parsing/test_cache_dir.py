@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cedilla.compiler.units.registry import registry as read_registry
+from cedilla.compiler.expressions.units.registry import registry as read_registry
 from cedilla.grammar.parsing import cache_dir, lalr
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from cedilla.runtime.reference.aggregate_results import ORDER, result
-from cedilla.runtime.reference.evaluate import evaluate
-from cedilla.runtime.reference.node import key_of
-from cedilla.runtime.reference.scalars.order import rank
+from cedilla.runtime.engines.plain.aggregate_results import ORDER, result
+from cedilla.runtime.engines.plain.evaluate import evaluate
+from cedilla.runtime.engines.plain.node import key_of
+from cedilla.runtime.engines.plain.scalars.order import rank
 from tests.laws.edges import result_of
 
 CERTAIN = ("running[sum(x) as total, lag(x) as before per k on x](r)", False)

@@ -6,7 +6,7 @@ from random import Random
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.stream import Item
 
 SCHEMA = 'site: string, k?: long in [1, 100], x: double, state?: string in {"M", "F"}, p?: double, t: double'

@@ -10,7 +10,7 @@ import pytest
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.command import cedilla
 from tests.kit.compare import values_of
 from tests.kit.reference import stepped

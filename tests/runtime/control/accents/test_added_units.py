@@ -12,14 +12,14 @@ from pyspark.sql import SparkSession
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar import DiagnosticError
 from cedilla.produce import Stream
-from cedilla.runtime.reading.units import Units
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.tools.reading.units import Units
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
 from tests.kit.tiers import rest
-from tests.runtime.checkpoint.plan_edits import edited, ran
+from tests.runtime.epochs.checkpoint.plan_edits import edited, ran
 
 QUERY = """
 stream r(ts: long, s: int in {1, 2}, p?: double unit hPa) from json "in/r";

@@ -18,7 +18,7 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal, after, takes
 from cedilla.compiler.regions.logarithms import Logarithm, Power
 from cedilla.grammar.parser import parse_accent
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.command import cedilla
 from tests.kit.errors import code_of
 from tests.kit.lines import marker, write_lines

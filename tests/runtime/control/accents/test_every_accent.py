@@ -14,13 +14,13 @@ from attrs import frozen
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.facts.markers import EpochChange, Primitive
-from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
 from cedilla.runtime.control.descriptions.translation import Function
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
-from cedilla.runtime.inspect.status import read_status
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.epochs.checkpoint.commit_json import dump_commit, load_commit
+from cedilla.runtime.tools.inspect.status import read_status
 from tests.kit.errors import code_of
-from tests.runtime.checkpoint.plan_edits import checkpoint_of, commit_of, edited, ran
+from tests.runtime.epochs.checkpoint.plan_edits import checkpoint_of, commit_of, edited, ran
 
 QUERY = """
 set bad_markers = quarantine;

@@ -17,19 +17,19 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type, decimal_notation
-from cedilla.compiler.expressions.unit_conversions.altered_decimals import (
+from cedilla.compiler.expressions.units.altered_decimals import (
     decoded_sql,
     encoded_sql,
     holds,
     raw_type,
 )
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.runtime.engines.frames import of_table
-from cedilla.runtime.reading.reading import read
-from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.stream_tools.canonize import canonize
-from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.validate import validate
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.engines.spark.frames import of_table
+from cedilla.runtime.tools.reading.reading import read
+from cedilla.runtime.tools.stream_tools.canonize import canonize
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
+from cedilla.runtime.tools.stream_tools.validate import validate
 from tests.kit.lines import as_lines
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple, read_output

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.validate import validate
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
+from cedilla.runtime.tools.stream_tools.validate import validate
 from tests.kit.lines import as_lines
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple, read_output

@@ -20,7 +20,7 @@ from cedilla.compiler.regions.bent import takes
 from cedilla.compiler.regions.logarithms import Power
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_accent
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.command import cedilla
 from tests.kit.errors import code_of
 from tests.kit.lines import marker, write_lines

@@ -13,7 +13,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
-from cedilla.runtime.options.options import Options
+from cedilla.runtime.epochs.options.options import Options
 from tests.kit.errors import error_of
 from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item

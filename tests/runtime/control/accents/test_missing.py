@@ -16,7 +16,7 @@ from tests.kit.lines import marker, write_lines
 from tests.kit.query import canonical_rows
 from tests.kit.stream import Item, decode, read_output
 from tests.kit.tiers import rest
-from tests.runtime.checkpoint.plan_edits import edited, ran
+from tests.runtime.epochs.checkpoint.plan_edits import edited, ran
 
 QUERY = """
 stream r(ts: long, s: int in {1, 2}, x?: double unit degC, k?: string)

@@ -13,13 +13,13 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.plan import TableColumn
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.control.domains.table_domains import with_values
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.command import cedilla
 from tests.kit.errors import error_of
 from tests.kit.lines import marker, write_lines
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode
-from tests.runtime.checkpoint.plan_edits import edited, ran
+from tests.runtime.epochs.checkpoint.plan_edits import edited, ran
 
 KICK: Item = {"$punctuation": "[n < -1000]"}
 """A marker about no tuple: an edited query derives its facts with the first marker."""

@@ -14,7 +14,7 @@ from tests.kit.command import cedilla
 from tests.kit.query import Query
 from tests.kit.stream import Item
 from tests.kit.tiers import rest
-from tests.runtime.checkpoint.plan_edits import edited, ran
+from tests.runtime.epochs.checkpoint.plan_edits import edited, ran
 
 QUERY = """
 unit EUR;

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.records.json_objects import parse_line
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.connectors.records.json_objects import parse_line
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.paper import CONVERSIONS, JUMPS, Readings, as_rows, paper_number
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple

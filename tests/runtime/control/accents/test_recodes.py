@@ -14,7 +14,7 @@ from cedilla import read
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.command import cedilla
 from tests.kit.compare import values_of
 from tests.kit.lines import write_lines

@@ -14,9 +14,9 @@ from cedilla import read
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run
-from cedilla.runtime.ingest import intake
-from cedilla.runtime.ingest.file_statistics import proven_valid
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.epochs.ingest import intake
+from cedilla.runtime.epochs.ingest.file_statistics import proven_valid
 from tests.kit.command import cedilla
 from tests.kit.compare import values_of
 from tests.kit.lines import write_lines

@@ -11,14 +11,14 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.engines import costs
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.engines.spark import costs
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.otlp import request
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode
-from tests.runtime.checkpoint.plan_edits import edited, ran
+from tests.runtime.epochs.checkpoint.plan_edits import edited, ran
 
 DECLARED = 'n: long, s: int in {1, 2}, t: double from "state", city?: string'
 QUERY = f'stream r({DECLARED}) from json "r"; emit r to json "out";'

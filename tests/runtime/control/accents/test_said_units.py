@@ -15,13 +15,13 @@ from cedilla import Options, read, run, simulate
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar import DiagnosticError
 from cedilla.produce import Stream
+from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.control.accents import unit_accents
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.inspect.status import read_status, status_text
-from cedilla.runtime.reading.units import Units
-from cedilla.runtime.records.marker import MarkerLine
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.tools.inspect.status import read_status, status_text
+from cedilla.runtime.tools.reading.units import Units
 from tests.kit.command import cedilla
 from tests.kit.compare import rounded
 from tests.kit.lines import marker, write_lines
@@ -29,7 +29,7 @@ from tests.kit.marker_runs import compare
 from tests.kit.query import Query
 from tests.kit.reference import stepped
 from tests.kit.stream import Item, decode, read_output
-from tests.runtime.checkpoint.plan_edits import checkpoint_of, edited, ran
+from tests.runtime.epochs.checkpoint.plan_edits import checkpoint_of, edited, ran
 
 ONE = 'stream r(ts: long, s: int in {1, 2}, t: double unit degF%s) from json "in/r" punctuated on ts;\n'
 CELSIUS = "alter(t, y -> (y * 5 - 160) / 9"
@@ -221,7 +221,7 @@ def test_where_no_unit_is_known_it_is_taken_as_said() -> None:
     """And not looked up: pint is not loaded."""
     code = (
         "import sys; from cedilla.compiler.compile import compile_query;"
-        "from cedilla.runtime.reference.reference import Reference;"
+        "from cedilla.runtime.engines.plain.reference import Reference;"
         'r = Reference(compile_query(\'stream r(t: double) from json "r"; emit r to json "o";\').plan);'
         "(o,) = r.step([('r', {'$accent': '[[alter(t, y -> y / 10, unit parrot)]]'})]);"
         "print(o['r'].markers.alters, 'pint' in sys.modules)"

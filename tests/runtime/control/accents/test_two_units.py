@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
-from cedilla.runtime.options.options import Options
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.epochs.options.options import Options
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, is_tuple, read_output
 from tests.kit.tiers import tiered

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
-from cedilla.runtime.options.options import Options
-from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.epochs.options.options import Options
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.query import Query, canonical_rows

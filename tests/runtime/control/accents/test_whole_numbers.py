@@ -14,17 +14,17 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.checkpoint.edits.source_changes import compare_source
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.inspect import verify as verifying
-from cedilla.runtime.options.options import Options
-from cedilla.runtime.pipeline.load import load
-from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.simulation.simulation import simulate
-from cedilla.runtime.stream_tools.canonize import canonize
-from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.validate import validate
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.epochs.checkpoint.edits.source_changes import compare_source
+from cedilla.runtime.epochs.options.options import Options
+from cedilla.runtime.epochs.pipeline.load import load
+from cedilla.runtime.tools.inspect import verify as verifying
+from cedilla.runtime.tools.simulation.simulation import simulate
+from cedilla.runtime.tools.stream_tools.canonize import canonize
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
+from cedilla.runtime.tools.stream_tools.validate import validate
 from tests.kit.lines import as_lines, write_lines
 from tests.kit.query import Query, save_parquet
 from tests.kit.stream import Item, decode, read_output

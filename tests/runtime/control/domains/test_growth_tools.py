@@ -13,10 +13,10 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.facts.marker_parser import read_epoch_change
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions.affine import Affine
-from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.control.markers.epoch_changes import begun
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.epochs.checkpoint.commits import Commit
 from tests.kit.checkpoints import write_checkpoint
 from tests.kit.command import cedilla, marker_messages
 from tests.kit.lines import write_lines

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.simulation.table_domains import with_domains
+from cedilla.runtime.epochs.checkpoint.commits import Commit
+from cedilla.runtime.tools.simulation.table_domains import with_domains
 from tests.kit.checkpoints import write_checkpoint
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines

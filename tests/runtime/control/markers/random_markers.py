@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from cedilla.runtime.records.marker import MarkerLine
+from cedilla.runtime.connectors.records.marker import MarkerLine
 
 
 def shapes(rng: random.Random) -> list[tuple[str, str]]:

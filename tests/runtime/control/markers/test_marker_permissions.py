@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from cedilla import Options, compile_query, run, simulate
 from cedilla.grammar import format_query, parse_query
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.pipeline.report import EpochReport
-from cedilla.runtime.records.marker_files import in_stream_order
+from cedilla.runtime.connectors.records.marker_files import in_stream_order
+from cedilla.runtime.epochs.pipeline.report import EpochReport
 from tests.kit.command import cedilla
 from tests.kit.errors import error_of
 from tests.kit.lines import marker, write_lines

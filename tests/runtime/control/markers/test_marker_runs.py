@@ -7,9 +7,9 @@ import random
 import pytest
 
 from cedilla.compiler import compile_query
+from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.control.markers import advance as advancing
 from cedilla.runtime.control.markers.advance import advance
-from cedilla.runtime.records.marker import MarkerLine
 from tests.kit.marker_runs import compare, one_by_one, started
 from tests.kit.seeds import soak_seeds
 from tests.kit.tiers import tiered

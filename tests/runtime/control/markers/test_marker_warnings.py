@@ -11,16 +11,16 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.grammar import Diagnostic, DiagnosticError
-from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
+from cedilla.runtime.connectors.records.lines import Line
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.repeated import standing
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.inspect.status import read_status, status_text
-from cedilla.runtime.pipeline.report import EpochReport
-from cedilla.runtime.records.lines import Line
-from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.validate import validate
-from cedilla.runtime.terminal.console import Console, epoch_line
+from cedilla.runtime.epochs.checkpoint.commit_json import dump_commit, load_commit
+from cedilla.runtime.epochs.pipeline.report import EpochReport
+from cedilla.runtime.hosts.terminal.console import Console, epoch_line
+from cedilla.runtime.tools.inspect.status import read_status, status_text
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
+from cedilla.runtime.tools.stream_tools.validate import validate
 from tests.kit.command import marker_messages
 from tests.kit.lines import as_lines, marker
 from tests.kit.query import Query

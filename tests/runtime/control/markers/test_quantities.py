@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar import DiagnosticError
+from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.produce.topics import _keys_in  # pyright: ignore[reportPrivateUsage]
-from cedilla.runtime.reading.units import Units
-from cedilla.runtime.records.marker import MarkerLine
+from cedilla.runtime.tools.produce.topics import _keys_in  # pyright: ignore[reportPrivateUsage]
+from cedilla.runtime.tools.reading.units import Units
 from tests.kit.command import cedilla
 from tests.kit.marker_runs import compare
 from tests.kit.query import Query

@@ -16,7 +16,7 @@ from tests.kit.lines import marker, write_lines
 from tests.kit.query import canonical_rows
 from tests.kit.stream import Item, complaints, is_tuple
 from tests.kit.tiers import rest
-from tests.runtime.checkpoint.plan_edits import edited, ran
+from tests.runtime.epochs.checkpoint.plan_edits import edited, ran
 
 DECLARED = """
 stream pumps(ts: long, id: int in {1, 2}, fw: int, day: double unit Wh, total: double unit Wh)

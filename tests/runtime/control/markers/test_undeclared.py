@@ -13,19 +13,19 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
-from cedilla.runtime.checkpoint.edits.plan_changes import changes_text
-from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.stream_tools.canonize import canonize
-from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.validate import validate
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.epochs.checkpoint.commit_json import dump_commit, load_commit
+from cedilla.runtime.epochs.checkpoint.edits.plan_changes import changes_text
+from cedilla.runtime.tools.stream_tools.canonize import canonize
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
+from cedilla.runtime.tools.stream_tools.validate import validate
 from tests.kit.command import cedilla
 from tests.kit.lines import as_lines, marker
 from tests.kit.query import Query
 from tests.kit.sensor_streams import random_stream
 from tests.kit.stream import Item, decode, is_tuple
 from tests.kit.tiers import rest, tiered
-from tests.runtime.checkpoint.plan_edits import commit_of, edited
+from tests.runtime.epochs.checkpoint.plan_edits import commit_of, edited
 
 DECLARED = "ts: long, s: int in {1, 2, 3}, t: double, mode?: string"
 QUERY = f"""

@@ -11,15 +11,15 @@ from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import Level
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.connectors.records.json_objects import json_text
+from cedilla.runtime.connectors.records.lines import Line
 from cedilla.runtime.control.markers.epoch_changes import begun
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.records.json_objects import json_text
-from cedilla.runtime.records.lines import Line
-from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.validate import validate
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
+from cedilla.runtime.tools.stream_tools.validate import validate
 from tests.kit.stream import Decoder, Item
 
 TWICE, SIX = Affine(2, 0), Affine(6, 0)

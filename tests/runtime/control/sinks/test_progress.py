@@ -9,10 +9,10 @@ import pytest
 
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.regions.affine import Affine
-from cedilla.runtime.records.lines import Line
-from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.stream_checker import StreamChecker
+from cedilla.runtime.connectors.records.lines import Line
+from cedilla.runtime.engines.plain.reference import Reference
+from cedilla.runtime.tools.stream_tools.schema import declared_schema
+from cedilla.runtime.tools.stream_tools.stream_checker import StreamChecker
 from tests.kit.stream import Item
 from tests.kit.work import calls
 

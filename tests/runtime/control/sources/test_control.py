@@ -12,9 +12,9 @@ from cedilla.compiler.facts.facts import ABSENT
 from cedilla.compiler.facts.marker_parser import read_accent, read_punctuation
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import IDENTITY
-from cedilla.runtime.checkpoint.tree_files import dump_tree, load_tree
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.epochs.checkpoint.tree_files import dump_tree, load_tree
 from tests.kit.seeds import soak_seeds
 from tests.kit.sensor_streams import QUERY, wild_stream
 from tests.kit.stream import Decoder, Item

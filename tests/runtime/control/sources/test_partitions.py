@@ -12,9 +12,9 @@ from cedilla.compiler import compile_query, regions
 from cedilla.compiler.facts.facts import ORIGINAL
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import PARTITION
+from cedilla.runtime.connectors.records.marker import NEXT_FILE, MarkerLine
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.partitions import region_of
-from cedilla.runtime.records.marker import NEXT_FILE, MarkerLine
 from tests.kit.tiers import tiered
 from tests.runtime.control.sources.partitioned import (
     COLUMNS,

@@ -1,0 +1,314 @@
+"""Extracts the data points of many requests at once: `pyarrow.json` parses the lines, and Arrow flattens the lists.
+
+Lines that differ from the Collector's form are refused. `items.otlp` then parses them; both give the same result for
+lines that both accept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+from attrs import frozen
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.plan.field_paths import FieldPath
+from cedilla.runtime.connectors.formats.jsonl.batches import read_json
+from cedilla.runtime.connectors.formats.lines.batches import FROM_TEXTS, fits, one_array, read_texts
+from cedilla.runtime.connectors.formats.lines.blocks import Places
+from cedilla.runtime.connectors.formats.otlp.levels import Kind, Refused, field_at, inside
+from cedilla.runtime.connectors.formats.otlp.two_names import OF_INSTANCE, replaced_points
+from cedilla.runtime.connectors.records.json_objects import json_text
+from cedilla.runtime.connectors.records.otlp import (
+    FIELDS_OF,
+    KINDS,
+    MOMENTS,
+    TEMPORALITIES,
+    PointReader,
+    shortest,
+)
+from cedilla.runtime.connectors.records.rejections import REPLACED
+from cedilla.runtime.engines.spark.arrow_types import arrow_type
+
+pc: Any = pyarrow.compute
+
+_ANY = pa.struct(
+    [
+        ("stringValue", pa.string()),
+        ("boolValue", pa.bool_()),
+        ("doubleValue", pa.float64()),
+        ("intValue", pa.string()),
+        ("bytesValue", pa.string()),
+        ("arrayValue", pa.struct([])),
+        ("kvlistValue", pa.struct([])),
+    ]
+)
+_ATTRIBUTES = pa.list_(pa.struct([("key", pa.string()), ("value", _ANY)]))
+_WRITTEN: Mapping[str, Mapping[str, pa.DataType]] = {
+    "start": {MOMENTS["start"]: pa.string()},
+    "time": {MOMENTS["time"]: pa.string()},
+    "value": {"asDouble": pa.float64(), "asInt": pa.string()},
+    "count": {"count": pa.string()},
+    "sum": {"sum": pa.float64()},
+    "min": {"min": pa.float64()},
+    "max": {"max": pa.float64()},
+    "buckets": {"bucketCounts": pa.list_(pa.string())},
+    "bounds": {"explicitBounds": pa.list_(pa.float64())},
+}
+"""The JSON types of a data point's fields."""
+_WHOLE = "^-?[0-9]{1,19}$"
+
+
+@frozen
+class Requests:
+    """Parses requests. `reader`: selects their contents."""
+
+    reader: PointReader
+
+    def columns(self, text: bytes, starts: Places, types: Mapping[str, Type]) -> list[pa.Array] | None:
+        """Returns the columns and positions of the data points of lines that begin at `starts`; `None` if some lines
+        may be different. The caller has checked that each line looks like one object."""
+        keys = {name: self.reader.keys(name) for name in types}
+        read = {**keys, **(OF_INSTANCE if self.reader.over else {})}
+        try:
+            table = read_json(text, {"resourceMetrics": _schema(read)}, infer=False)
+            if table.num_rows != len(starts):
+                return None
+            return self._columns(one_array(table.column("resourceMetrics").chunks), starts, types, keys)
+        except (pa.ArrowInvalid, Refused):
+            return None
+
+    def _columns(
+        self, requests: pa.ListArray, starts: Places, types: Mapping[str, Type], keys: Mapping[str, FieldPath]
+    ) -> list[pa.Array]:
+        if requests.null_count:
+            raise Refused
+        resources = inside(requests, np.arange(len(requests)))
+        scopes = inside(field_at(resources.values, "scopeMetrics"), resources.lines)
+        metrics = inside(field_at(scopes.values, "metrics"), scopes.lines)
+        metrics = metrics.of(self.reader.metrics)
+        kinds = [
+            Kind(kind, points, metrics, scopes, resources)
+            for kind in KINDS
+            if len(
+                (
+                    points := inside(field_at(metrics.values, kind, "dataPoints"), metrics.lines).recorded()
+                ).values
+            )
+        ]
+        columns = [
+            one_array([_column(kind, keys[name], type_) for kind in kinds])
+            if kinds
+            else pa.array([], arrow_type(type_))
+            for name, type_ in types.items()
+        ]
+        metric = np.concatenate([np.zeros(0, np.int64), *(kind.points.parents for kind in kinds)])
+        lines = np.concatenate([np.zeros(0, np.int64), *(kind.points.lines for kind in kinds)])
+        order = np.argsort(metric, kind="stable")
+        lines = lines[order]
+        first = np.searchsorted(lines, lines)
+        places = pa.array(starts[lines] + np.arange(len(lines)) - first)
+        if len(kinds) > 1:
+            columns = [column.take(pa.array(order)) for column in columns]
+        replaced = replaced_points(self.reader, kinds)[order]
+        faults = pc.if_else(pa.array(replaced), REPLACED, pa.nulls(len(lines), pa.string()))
+        return [*columns, faults, places]
+
+
+def _column(kind: Kind, keys: FieldPath, type_: Type) -> pa.Array:
+    """Returns the values of an attribute for the points of a kind. Raises `Refused`, `ArrowInvalid`."""
+    root, *rest = keys
+    if root in ("resource", "attribute"):
+        return _plain(kind.attribute(root, rest[0]), type_)
+    if root == "scope":
+        scopes = field_at(kind.scopes.values, "scope", rest[0])
+        return _of_texts(scopes.take(pa.array(kind.scope)), type_)
+    nothing = pa.nulls(len(kind.metric), arrow_type(type_))
+    if root in FIELDS_OF and kind.name not in FIELDS_OF[root]:
+        return nothing
+    match root:
+        case "metric" | "unit" | "description":
+            return _of_texts(kind.field_of_metric("name" if root == "metric" else root), type_)
+        case "kind":
+            return _of_texts(pa.array([kind.name] * len(kind.metric), pa.string()), type_)
+        case "temporality":
+            codes = kind.field_of_metric(kind.name, "aggregationTemporality")
+            names = pa.array([None, *TEMPORALITIES.values()], pa.string())
+            is_known = pc.fill_null(pc.is_in(codes, pa.array(list(TEMPORALITIES))), False)
+            return _of_texts(names.take(pc.if_else(is_known, codes, 0)), type_)
+        case "monotonic":
+            return _of_truths(kind.field_of_metric(kind.name, "isMonotonic"), type_)
+        case "start" | "time":
+            return _moments(_whole(kind.points.values.field(MOMENTS[root])), type_)
+        case "value":
+            doubles, whole = (kind.points.values.field(name) for name in ("asDouble", "asInt"))
+            return _of_numbers(doubles, whole, type_)
+        case "count":
+            return _of_whole(_whole(kind.points.values.field("count")), type_)
+        case "buckets":
+            return _of_lists(kind.points.values.field("bucketCounts"), _counts, type_)
+        case "bounds":
+            return _of_lists(kind.points.values.field("explicitBounds"), _bounds, type_)
+        case "sum" | "min" | "max":
+            return _of_doubles(kind.points.values.field(root), type_)
+        case _:
+            raise Refused
+
+
+def _schema(keys: Mapping[str, FieldPath]) -> pa.DataType:
+    """Returns the type of `resourceMetrics`: the wanted fields, and the lists that connect points to their parents."""
+    roots = {path[0] for path in keys.values()}
+    scope_keys = {path[1]: pa.string() for path in keys.values() if path[0] == "scope"}
+    attributes = [("attributes", _ATTRIBUTES)] if "attribute" in roots else []
+    metric: list[Any] = [("name", pa.string())]
+    metric += [(name, pa.string()) for name in ("unit", "description") if name in roots]
+    for kind in KINDS:
+        wanted = [root for root in roots if kind in FIELDS_OF.get(root, KINDS)]
+        fields = {key: type_ for root in wanted for key, type_ in _WRITTEN.get(root, {}).items()}
+        point = pa.struct([("flags", pa.int64()), *attributes, *fields.items()])
+        of_kind = [("aggregationTemporality", pa.int64())] if "temporality" in wanted else []
+        of_kind += [("isMonotonic", pa.bool_())] if "monotonic" in wanted else []
+        metric.append((kind, pa.struct([("dataPoints", pa.list_(point)), *of_kind])))
+    scope: list[Any] = [("metrics", pa.list_(pa.struct(metric)))]
+    scope += [("scope", pa.struct([*scope_keys.items()]))] if scope_keys else []
+    resource: list[Any] = [("scopeMetrics", pa.list_(pa.struct(scope)))]
+    resource += [("resource", pa.struct([("attributes", _ATTRIBUTES)]))] if "resource" in roots else []
+    return pa.list_(pa.struct(resource))
+
+
+# --- values of a type ----------------------------------------------------------------------------------------
+
+
+def _none(values: pa.Array, type_: Type) -> pa.Array:
+    """Returns nulls for nulls; raises `Refused` for other values."""
+    if values.null_count < len(values):
+        raise Refused
+    return pa.nulls(len(values), arrow_type(type_))
+
+
+def _of_texts(texts: pa.Array, type_: Type) -> pa.Array:
+    if type_.name == "string":
+        return texts
+    if type_.name in FROM_TEXTS and (values := read_texts(texts, type_)) is not None:
+        return values
+    return _none(texts, type_)
+
+
+def _of_truths(truths: pa.Array, type_: Type) -> pa.Array:
+    if type_.name == "string":
+        return truths.cast(pa.string())
+    return truths if type_.name == "boolean" else _none(truths, type_)
+
+
+def _of_doubles(doubles: pa.Array, type_: Type) -> pa.Array:
+    return doubles if type_.name == "double" else _none(doubles, type_)
+
+
+def _whole(texts: pa.Array) -> pa.Array:
+    """Parses whole numbers, which are written as strings."""
+    if not pc.all(pc.match_substring_regex(texts, _WHOLE)).as_py():  # nulls are skipped
+        raise Refused
+    return texts.cast(pa.int64())
+
+
+def _of_whole(numbers: pa.Array, type_: Type) -> pa.Array:
+    match type_.name:
+        case "long":
+            return numbers
+        case "int" | "string":
+            return numbers.cast(arrow_type(type_))
+        case "double":
+            return numbers.cast(pa.float64(), safe=False)
+        case "decimal":
+            column = numbers.cast(arrow_type(type_))
+            if not fits(column):
+                raise Refused
+            return column
+        case _:
+            return _none(numbers, type_)
+
+
+def _of_numbers(doubles: pa.Array, texts: pa.Array, type_: Type) -> pa.Array:
+    """Returns doubles, or whole numbers if there are none."""
+    if doubles.null_count == len(doubles):
+        return _of_whole(_whole(texts), type_)
+    converted = _of_doubles(doubles, type_)
+    return (
+        converted
+        if texts.null_count == len(texts)
+        else pc.coalesce(converted, _of_whole(_whole(texts), type_))
+    )
+
+
+def _moments(nanoseconds: pa.Array, type_: Type) -> pa.Array:
+    defined = pc.if_else(pc.equal(nanoseconds, 0), None, nanoseconds)
+    if type_.name != "timestamp":
+        return _of_whole(defined, type_)
+    numbers = defined.fill_null(0).to_numpy() // 1000
+    return pa.array(numbers, pa.int64(), mask=defined.is_null().to_numpy(zero_copy_only=False)).cast(
+        arrow_type(type_)
+    )
+
+
+def _of_lists(lists: pa.ListArray, texts_of: Callable[[pa.Array], pa.Array], type_: Type) -> pa.Array:
+    if type_.name != "string":
+        return _none(lists, type_)
+    if lists.flatten().null_count:
+        raise Refused
+    values = texts_of(lists.flatten())
+    texts = pc.binary_join(pa.ListArray.from_arrays(_offsets(lists), values), ", ")
+    texts = pc.binary_join_element_wise("[", texts, "]", "")
+    return pc.if_else(lists.is_valid(), texts, None)
+
+
+def _counts(texts: pa.Array) -> pa.Array:
+    return _whole(texts).cast(pa.string())
+
+
+def _bounds(doubles: pa.Array) -> pa.Array:
+    """Returns the texts of bounds. All points of a metric have the same bounds, so only distinct values are
+    converted."""
+    encoded = doubles.dictionary_encode()
+    bounds = [shortest(bound) for bound in encoded.dictionary.to_pylist()]
+    if not all(map(isfinite, bounds)):
+        raise Refused
+    return pa.array(map(json_text, bounds), pa.string()).take(encoded.indices)
+
+
+def _offsets(lists: pa.ListArray) -> pa.Array:
+    return pa.array(
+        np.concatenate([[0], np.cumsum(pc.fill_null(pc.list_value_length(lists), 0))]), pa.int32()
+    )
+
+
+_SOURCES: tuple[tuple[str, Callable[[pa.Array, Type], pa.Array]], ...] = (
+    ("stringValue", _of_texts),
+    ("boolValue", _of_truths),
+    ("doubleValue", _of_doubles),
+    ("bytesValue", _none),
+    ("intValue", lambda texts, type_: _of_whole(_whole(texts), type_)),
+    ("arrayValue", _none),
+    ("kvlistValue", _none),
+)
+
+
+def _plain(values: pa.StructArray, type_: Type) -> pa.Array:
+    columns = list(_value_columns(values, type_))
+    return (
+        pc.coalesce(*columns)
+        if len(columns) > 1
+        else columns[0]
+        if columns
+        else pa.nulls(len(values), arrow_type(type_))
+    )
+
+
+def _value_columns(values: pa.StructArray, type_: Type) -> Iterator[pa.Array]:
+    for key, read in _SOURCES:
+        column = field_at(values, key)
+        if column.null_count < len(column):
+            yield read(column, type_)

@@ -1,0 +1,181 @@
+"""A Delta table as a sink: an epoch is staged in the checkpoint, and becomes one version of the table after its commit.
+
+The epoch's number is the table's transaction id, so publishing it again after a crash changes nothing. Markers are rows
+of a second table, `PATH_markers`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+from pyspark.sql import DataFrame
+
+from cedilla.compiler.plan import Emit
+from cedilla.compiler.plan.places import markers_table
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.connectors.formats.sinks.parquet import ParquetSink
+from cedilla.runtime.connectors.records.lines import local_path
+from cedilla.runtime.connectors.records.marker_files import is_tuple_file
+from cedilla.runtime.connectors.storage.delta import (
+    load_deltalake,
+    opened_table,
+    storage_options,
+    table_refusals,
+)
+from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.engines.spark.columns import Columns
+
+_WRITER = "cedilla"
+"""The application id of the table's transactions."""
+_MARKERS = pa.schema(
+    [("epoch", pa.int64()), ("place", pa.int32()), ("kind", pa.string()), ("text", pa.string())]
+)
+"""Schema of the table of markers: the epoch, the position among its markers, accent or punctuation, the marker."""
+
+
+class DeltaSink(ParquetSink):
+    """A tuple is a row; new columns are added, with null in earlier rows."""
+
+    def __init__(self, files: Files, path: str, relation: str, table: str) -> None:
+        super().__init__(files, path, relation)
+        local = local_path(table)
+        self._table = (table if local is None else str(local.absolute())).rstrip("/")
+        self._markers_table = markers_table(self._table)
+        self._types: dict[str, object] | None = None  # types of the table's columns, including staged ones
+
+    @classmethod
+    def of(cls, files: Files, checkpoint: str, emit: Emit) -> DeltaSink:
+        """Returns the sink of an emit; epochs are staged in a folder of the checkpoint. Raises `DiagnosticError`
+        RQ471."""
+        load_deltalake()
+        return cls(files, f"{checkpoint}/delta/{emit.name}", emit.relation, emit.path)
+
+    def stage(self, number: int, tuples: DataFrame | None, columns: Columns) -> int | None:
+        """Stages tuples as `FolderSink.stage` does. Raises `DiagnosticError` RQ470 if the table has a column of another
+        type, RQ360 if it has one whose name differs only in case."""
+        if tuples is not None:
+            self._check(columns)
+        return super().stage(number, tuples, columns)
+
+    def _check(self, columns: Columns) -> None:
+        """Raises RQ470 for a changed type: the table would silently accept a fraction as a whole number. Raises RQ360
+        for two names that the table would refuse after the commit."""
+        if self._types is None:
+            self._types = _types(opened_table(self._table))
+        new = {name: _plain(kind.jsonValue()) for name, kind in columns.items()}
+        kept = {name.lower(): name for name in self._types}
+        for name, type_ in new.items():
+            twin = kept.setdefault(name.lower(), name)
+            if twin != name:
+                message = (
+                    f"`{name}` and `{twin}` differ only in case: the table {self._table} takes one of them"
+                )
+                hint = "another name in the output, by a projection or `rename` above the output"
+                raise failure("RQ360", message, hint=hint)
+            before = self._types.setdefault(name, type_)
+            if before != type_:
+                message = f"`{name}` is now of type {_shown(type_)}, and of {_shown(before)} in the table {self._table}"
+                hint = f"a new table; where `{name}` may be altered, a declaration as double"
+                raise failure("RQ470", message, hint=hint)
+
+    def publish(self, number: int, run: int) -> None:
+        """Appends a committed epoch to the tables; a table that contains it already is skipped."""
+        staged = self._staged(number, run)
+        files = [file.path for file in self._files.list(staged)]
+        rows = [path for path in files if is_tuple_file(path)]
+        if rows:
+            self._append(self._table, number, self._batches(rows))
+        if len(files) > len(rows):
+            markers = pa.Table.from_pylist([*self._markers(number, files)], _MARKERS)
+            self._append(self._markers_table, number, markers.to_reader())
+        self._files.delete(staged)
+
+    def _batches(self, paths: Sequence[str]) -> pa.RecordBatchReader:
+        """Returns the rows of an epoch in batches."""
+        with self._files.open(paths[0]) as first:
+            schema = _moments(parquet.read_schema(first))
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for path in paths:
+                with self._files.open(path) as stream:
+                    for batch in parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us").iter_batches():
+                        yield from pa.Table.from_batches([batch]).cast(schema).to_batches()
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    def _markers(self, number: int, files: Sequence[str]) -> Iterator[dict[str, Any]]:
+        index = 0
+        for path in files:
+            if is_tuple_file(path):
+                continue
+            for row in map(json.loads, filter(None, self._files.read(path).split("\n"))):
+                for kind, text in row.items():
+                    yield {"epoch": number, "place": index, "kind": kind.removeprefix("$"), "text": text}
+                    index += 1
+
+    def _append(self, table: str, number: int, rows: pa.RecordBatchReader) -> None:
+        deltalake = load_deltalake()
+        last = _last(table)
+        if last is not None and last >= number:
+            return
+        commit = deltalake.CommitProperties(
+            app_transactions=[deltalake.Transaction(_WRITER, number)],
+            custom_metadata={"cedilla.epoch": str(number)},
+        )
+        try:
+            with table_refusals(table):
+                deltalake.write_deltalake(
+                    table,
+                    rows,
+                    mode="append",
+                    schema_mode="merge",
+                    commit_properties=commit,
+                    name=self._relation,
+                    storage_options=storage_options(table),
+                )
+        except DiagnosticError:
+            # A store may have written the version although its answer was lost; the retry is then refused as a
+            # duplicate.
+            last = _last(table)
+            if last is None or last < number:
+                raise
+
+    def check_fresh(self) -> bool:
+        return self.last_epoch() < 0
+
+    def last_epoch(self) -> int:
+        epochs = (_last(table) for table in (self._table, self._markers_table))
+        return max((last for last in epochs if last is not None), default=-1)
+
+
+def _last(table: str) -> int | None:
+    """Returns the last epoch in a table."""
+    opened = opened_table(table)
+    return None if opened is None else opened.transaction_version(_WRITER)
+
+
+def _types(opened: Any) -> dict[str, object]:
+    if opened is None:
+        return {}
+    fields = json.loads(opened.schema().to_json())["fields"]
+    return {field["name"]: _plain(field["type"]) for field in fields}
+
+
+def _plain(type_: Any) -> object:
+    """Returns a type in the JSON of Spark and Delta, without nullability."""
+    return [_plain(type_["elementType"])] if isinstance(type_, dict) else type_
+
+
+def _shown(type_: object) -> str:
+    return f"array of {_shown(type_[0])}" if isinstance(type_, list) else str(type_)
+
+
+def _moments(schema: pa.Schema) -> pa.Schema:
+    """Returns a schema with timestamps in UTC, as in Delta."""
+    moment = pa.timestamp("us", "UTC")
+    fields = [f.with_type(moment) if pa.types.is_timestamp(f.type) else f for f in schema]
+    return pa.schema([pa.field(f.name, f.type) for f in fields])

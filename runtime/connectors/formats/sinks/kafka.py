@@ -1,0 +1,106 @@
+"""A topic as a sink: an epoch is staged in the checkpoint, and written in one transaction after its commit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+from cedilla.compiler.plan import Emit
+from cedilla.compiler.plan.topics import Topic, topic_of
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.connectors.formats.sinks.jsonl import JsonLinesSink
+from cedilla.runtime.connectors.records.json_objects import number_of
+from cedilla.runtime.connectors.records.marker_files import is_tuple_file
+from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.connectors.topics.topic_writer import Dealer, Record, TopicWriter
+
+
+class KafkaSink(JsonLinesSink):
+    """A tuple is a record of one partition, chosen by its key if it has one; a marker is a record of each partition
+    (theory N9).
+
+    The partitions are those that the topic had when the output began. A later partition would lack the accents before
+    it.
+    """
+
+    def __init__(self, files: Files, path: str, relation: str, topic: Topic) -> None:
+        super().__init__(files, path, relation)
+        self._topic = topic
+        self._dealer: Dealer | None = None
+        self._made: TopicWriter | None = None
+        self._next: int | None = None  # the first epoch that is not written, if known
+
+    @classmethod
+    def of(cls, files: Files, checkpoint: str, emit: Emit) -> KafkaSink:
+        """Returns the sink of an emit; epochs are staged in a folder of the checkpoint."""
+        topic = topic_of(emit.path, emit.span)
+        return cls(files, f"{checkpoint}/produced/{topic.name}", emit.relation, topic)
+
+    def publish(self, number: int, run: int) -> None:
+        """Writes a committed epoch, unless its transaction is done. Raises `DiagnosticError`: RQ442 to RQ445, RQ447,
+        RQ448."""
+        staged = self._staged(number, run)
+        if not self._files.list(staged):
+            return
+        if not self._files.exists(record := f"{self._path}/output.json"):
+            raise self._another("holds records of another output")
+        output = json.loads(self._files.read(record))
+        writer = self._writer(output["name"])
+        if self._next is None:
+            self._check(writer, output["topic"])
+            self._next = writer.next_epoch()
+        if self._next <= number:
+            writer.write(number, self._records(staged, output["partitions"]))
+            self._next = number + 1
+        self._forget(staged)
+
+    def _forget(self, staged: str) -> None:
+        self._files.delete(staged)
+
+    def _check(self, writer: TopicWriter, identity: str) -> None:
+        if writer.identity() != identity:
+            raise self._another("was deleted and created again since the output began")
+
+    def _another(self, why: str) -> DiagnosticError:
+        hint = "a new checkpoint, and a topic without records, begin a new output"
+        return failure("RQ447", f"the topic `{self._topic.name}` {why}", hint=hint)
+
+    def check_fresh(self) -> bool:
+        """Returns True if the topic contains no record; then starts the output. Raises `DiagnosticError`: RQ442 to
+        RQ445."""
+        name = f"cedilla-{uuid4().hex}"
+        writer = self._writer(name)
+        if not writer.is_empty():
+            return False
+        output = {"name": name, "topic": writer.identity(), "partitions": writer.partitions()}
+        self._files.write(f"{self._path}/output.json", json.dumps(output))
+        return True
+
+    def _writer(self, name: str) -> TopicWriter:
+        if self._made is None or self._made.name != name:
+            self.close()
+            self._made = TopicWriter(self._topic, name)
+        return self._made
+
+    def close(self) -> None:
+        if self._made is not None:
+            self._made.close()
+
+    def _records(self, staged: str, partitions: int) -> Iterator[Record]:
+        dealer = self._dealer = self._dealer or Dealer(range(partitions))
+        for file in self._files.list(staged):
+            are_tuples = is_tuple_file(file.path)
+            for line in b"".join(self._files.blocks(file.path)).split(b"\n"):
+                if not line:
+                    continue
+                if are_tuples:
+                    yield dealer.record(self._key(line), line)
+                else:
+                    yield from ((partition, None, line) for partition in range(partitions))
+
+    def _key(self, line: bytes) -> Any:
+        return (
+            None if self._topic.key is None else json.loads(line, parse_float=number_of).get(self._topic.key)
+        )

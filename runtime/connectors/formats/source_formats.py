@@ -1,0 +1,53 @@
+"""Readers of the formats of sources, by the names of the language."""
+
+from collections.abc import Callable
+from functools import cache
+
+from cedilla.compiler.plan import Plan, Source
+from cedilla.runtime.connectors.formats.csv.source import Csv
+from cedilla.runtime.connectors.formats.jsonl.records import Records
+from cedilla.runtime.connectors.formats.jsonl.source import JsonLines
+from cedilla.runtime.connectors.formats.marked import Marked
+from cedilla.runtime.connectors.formats.otlp.source import Otlp, RequestRecords
+from cedilla.runtime.connectors.formats.parquet.source import DeltaFiles, Parquet
+from cedilla.runtime.connectors.formats.source import Format
+from cedilla.runtime.connectors.formats.xml.source import Xml
+from cedilla.runtime.connectors.records.lines import LONGEST_OUTPUT_LINE
+from cedilla.runtime.connectors.records.nested import Paths
+
+READERS: dict[str, Callable[[int, Source | None], Format]] = {
+    "csv": lambda longest, own: Csv(longest, _paths(own), frozenset() if own is None else own.none),
+    "delta": lambda longest, own: DeltaFiles(),
+    "otlp": Otlp,
+    "json": lambda longest, own: JsonLines(longest, _paths(own)),
+    "kafka": lambda longest, own: Records(longest, _paths(own)),
+    "kafka_otlp": RequestRecords,
+    # Outputs have files of markers with their tuples.
+    "parquet": lambda longest, own: Marked(Parquet(), longest),
+    "xml": lambda longest, own: Xml(longest, _paths(own)),
+}
+"""Makes readers for a greatest length of lines, and for the source that has a reader of its own."""
+
+
+def _paths(own: Source | None) -> Paths | None:
+    return None if own is None else own.paths
+
+
+FORMATS: dict[str, Format] = {name: make(LONGEST_OUTPUT_LINE, None) for name, make in READERS.items()}
+"""The readers of outputs."""
+
+
+def format_of(plan: Plan, source: Source) -> Format:
+    """Returns the reader of a source's files, including those of its folder of markers."""
+    is_own = bool(source.paths or source.none or source.format_kind.has_requests)
+    if not is_own:
+        return _shared(source.format, plan.longest_line, is_marked=source.markers is not None)
+    own = READERS[source.format](plan.longest_line, source)
+    return own if source.markers is None else Marked(own, plan.longest_line)
+
+
+@cache
+def _shared(name: str, longest: int, *, is_marked: bool) -> Format:
+    """Returns one instance for all sources, because a job searches all files of a format for markers."""
+    format_ = READERS[name](longest, None)
+    return Marked(format_, longest) if is_marked and not isinstance(format_, Marked) else format_

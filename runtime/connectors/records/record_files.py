@@ -1,0 +1,93 @@
+"""Files of records of a topic: lines of JSON that remain in the checkpoint until their epoch is committed.
+
+The name of a file gives the offsets of its records. If offsets are missing between them, like those of transactions, a
+hidden file next to it contains the offset of each line.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from binascii import Error
+from functools import lru_cache
+
+from attrs import frozen
+
+from cedilla.runtime.connectors.records.foreign import json_value
+
+_NAME = re.compile(
+    r".*/topic=(?P<topic>[^/]+)/partition=(?P<partition>\d+)/(?P<begin>\d+)-(?P<end>\d+)\.jsonl"
+)
+
+
+@frozen
+class RecordFile:
+    """The records of a partition between two offsets, the second excluded."""
+
+    topic: str
+    partition: int
+    begin: int
+    end: int
+
+    def path(self, folder: str) -> str:
+        """Returns the path of its file in the folder of a source."""
+        return f"{self._home(folder)}/{self._name}.jsonl"
+
+    def offsets_path(self, folder: str) -> str:
+        """Returns the path of the file with the offset of each line; it may not exist."""
+        return f"{self._home(folder)}/_{self._name}.npy"
+
+    @property
+    def place(self) -> str:
+        """The partition, for messages."""
+        return f"{self.topic}/{self.partition}"
+
+    def _home(self, folder: str) -> str:
+        return f"{folder}/topic={self.topic}/partition={self.partition:06d}"
+
+    @property
+    def _name(self) -> str:
+        return f"{self.begin:020d}-{self.end:020d}"
+
+
+@lru_cache(4096)
+def record_file(path: str) -> RecordFile | None:
+    """Returns the records of a path; `None` for other files."""
+    if (match := _NAME.fullmatch(path)) is None:
+        return None
+    return RecordFile(match["topic"], int(match["partition"]), int(match["begin"]), int(match["end"]))
+
+
+def folder_of(path: str) -> str:
+    """Returns the folder of a source from the path of one of its files of records."""
+    return path.rpartition("/topic=")[0]
+
+
+_BREAKS = bytes.maketrans(b"\n\r", b"  ")
+_BINARY = b"\0base64:"
+"""The begin of the line of a record with line breaks that is not JSON: no tuple, and its bytes are kept."""
+_MARKER = b'"$'
+
+
+def one_line(value: bytes) -> bytes:
+    """Returns a record as one line. In JSON a line break is a blank, except within texts, where it is an error. A
+    record that may be a wrong marker stays readable."""
+    if b"\n" not in value and b"\r" not in value:
+        return value
+    try:
+        json_value(value)
+    except ValueError:
+        if _MARKER in value:
+            return value.replace(b"\n", b"\0").replace(b"\r", b"\0")
+        return _BINARY + b64encode(value)
+    return value.translate(_BREAKS)
+
+
+def record_of(line: bytes) -> bytes:
+    """Returns the bytes of the record of a line that is not a tuple."""
+    if not line.startswith(_BINARY):
+        return line
+    try:
+        return b64decode(line[len(_BINARY) :], validate=True)
+    except Error:
+        return line

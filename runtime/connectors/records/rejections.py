@@ -1,0 +1,148 @@
+"""Reasons for rejecting tuples, and the settings that decide about them (G34); the same for `run` and `simulate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types.zones import SKIPPED, TWICE_SHOWN, NoMoment
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.connectors.records.json_objects import ARRAY, TwoValues, shown
+from cedilla.runtime.connectors.records.nested import Paths, read_from
+
+_NO_PATHS: Paths = {}
+
+REASONS = {
+    "RQ302": "`{}` is required, but missing",
+    "RQ303": "`{}` is outside its declared domain",
+    "RQ304": "`{}` is defined where it does not exist: before its add or after its drop",
+    "RQ305": "a punctuation has closed the tuple's region",
+    "RQ368": "`{}` is further ahead of the clock of the run than `within` admits",
+    "RQ306": "`{}` was never declared or added",
+    "RQ307": "`{}` is a name that no accent can write, so it cannot be added",
+    "RQ362": "`{}` would be an attribute of a name that another one has",
+    "RQ363": "`{}` would be one attribute more than `drift = infer` adds to a stream",
+    "RQ311": "`{}` is in a unit that its declaration does not name",
+    "RQ312": "`{}` comes by two of its names at once, with two values",
+    "RQ313": "`{}` is not the name of its attribute here: it is before the rename, or after the next",
+    "RQ315": "`{}` has a value that the function of the last accent among tuples like this does not take",
+    "RQ334": "`{}` has more digits than its type, in the unit before its accents",
+    "RQ314": "`{}` has a value that the last recode among tuples like this does not list",
+    "RQ349": "`{}` has another value in the path of its file",
+    "RQ333": "its request has a newer metric of this instance and time, too",
+    "RQ326": "the line is a marker, and the stream takes markers from its marker folder only",
+    TWICE_SHOWN: "`{}` is a local time without an offset that its clock shows twice",
+    SKIPPED: "`{}` is a local time that its clock skips",
+    "RQ310": "`{}` is beyond 2^53, and an Alter has made doubles of its values",
+}
+"""Reasons by code, with `{}` for the attribute. RQ301 has `NO_OBJECT`, `misfit`, or a text of the source's format."""
+
+NO_OBJECT = "the line is not a JSON object"
+
+
+def no_object(problem: ValueError) -> str:
+    """Returns the reason for a line that `parse_line` refuses."""
+    return ARRAY if str(problem) == ARRAY else NO_OBJECT
+
+
+def reason(code: str, attribute: str, paths: Paths = _NO_PATHS) -> str:
+    """Returns the reason for rejecting a tuple. `attribute`: the first invalid one in the order of the source."""
+    return f"{REASONS[code].replace('{}', attribute)}{read_from(attribute, paths)}"
+
+
+def of_fault(fault: str, paths: Paths = _NO_PATHS) -> tuple[str, str]:
+    """Returns the code and the reason for a line with a fault: RQ301, RQ333 for a point that another replaces, or one
+    of `OF_VALUES`."""
+    code, _, attribute = fault.partition(" ")
+    if code in OF_VALUES:
+        return code, reason(code, attribute, paths)
+    return (REPLACED, REASONS[REPLACED]) if fault == REPLACED else ("RQ301", fault)
+
+
+def fault_in(item: Mapping[str, Any], attribute: str, type_: Type) -> str:
+    """Returns the fault of a value that is not of its attribute's type: the reason of RQ301, or the attribute after a
+    code of `OF_VALUES`."""
+    value = item[attribute]
+    if isinstance(value, TwoValues):
+        return f"{TWICE} {attribute}"
+    if type_.zone is not None and isinstance(value, str):
+        try:
+            type_.moment(value)
+        except NoMoment as problem:
+            return f"{problem.code} {attribute}"
+        except ValueError:
+            pass
+    return misfit(attribute, type_, shown(item, attribute))
+
+
+def misfit(attribute: str, type_: Type, shown: str) -> str:
+    """Returns the reason of RQ301 for a value that is not of its attribute's type."""
+    return f"`{attribute}` is no {type_}: {shown}"
+
+
+BEYOND_HINT = (
+    "declared as a `decimal` of its digits, the attribute stays exact where units are powers of ten apart; "
+    "declared as `double`, it is rounded"
+)
+"""Hint for RQ310."""
+
+FINER_HINT = "a `decimal` with more digits"
+"""Hint for RQ334."""
+
+LATE = "RQ305"
+TWICE = "RQ312"
+"""The code of a tuple with two values of an attribute."""
+NO_MOMENT = (TWICE_SHOWN, SKIPPED)
+"""The codes of tuples with a local time without one moment (theory N13)."""
+OTHER_KEY = "RQ349"
+"""The code of a tuple with another value of an attribute than the path of its file."""
+OF_VALUES = (TWICE, OTHER_KEY, *NO_MOMENT)
+"""The codes of faults that name an attribute."""
+REPLACED = "RQ333"
+"""The code of a data point that another metric replaces; such points are counted, and neither bad nor set aside."""
+FOREIGN = "RQ326"
+"""The code of a marker among the tuples of a stream that takes none there."""
+OF_DRIFT = ("RQ307", "RQ362", "RQ363", "RQ306")
+"""The codes of fields that nothing has announced, the one that is reported first at the front."""
+_SETTINGS = {LATE: "late", **dict.fromkeys(OF_DRIFT, "drift"), "RQ301": "invalid"}
+
+
+def _setting(code: str) -> str:
+    """Returns the setting that decides about a code; codes that are not of tuples are of markers."""
+    return _SETTINGS.get(code) or ("invalid" if code in REASONS else "bad_markers")
+
+
+def is_ignored(code: str, settings: Mapping[str, str]) -> bool:
+    """Returns True if tuples with a code are only counted."""
+    return code == REPLACED or (code == LATE and settings["late"] == "ignore")
+
+
+def is_fatal(code: str, settings: Mapping[str, str]) -> bool:
+    """Returns True if a tuple or marker with a code ends the query."""
+    return code != REPLACED and settings[_setting(code)] == "abort"
+
+
+def refusal(
+    code: str, count: int, reason: str, location: str, raw: str, notes: Sequence[str] = ()
+) -> DiagnosticError:
+    """Returns the error that ends the query after rejected tuples. `reason`, `location`, `raw`: of the first one;
+    `notes`: further ones."""
+    setting = _setting(code)
+    hint = f"`set {setting} = quarantine;` sets them aside"
+    message = f"{count} rejected{', the first' if count > 1 else ''}: {reason}"
+    return failure(code, message, hint=hint, notes=(f"{location}: {raw}", *notes))
+
+
+def beyond(attribute: str) -> DiagnosticError:
+    """Returns RQ310 for a value in state, of another input, or in the unit of an output; no line of a source causes
+    it."""
+    message = f"a value of `{attribute}` has more digits than a double keeps (2^53), or a decimal (38)"
+    return failure("RQ310", message, hint=BEYOND_HINT)
+
+
+def beyond_in_unit(attribute: str) -> DiagnosticError:
+    """Returns RQ310 for a value of one input that is converted to the unit of another."""
+    message = f"a value of `{attribute}` is too large for the unit of what it meets"
+    hint = "both inputs in one unit, or the attribute declared as `double` or `decimal`"
+    return failure("RQ310", message, hint=hint)

@@ -1,0 +1,56 @@
+"""Converts lines to tuples for sources whose format or schema differs from the objects in the lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from attrs import evolve
+
+from cedilla.compiler.plan import Source
+from cedilla.runtime.connectors.records.csv_records import without_none
+from cedilla.runtime.connectors.records.json_objects import JsonObject, json_text
+from cedilla.runtime.connectors.records.lines import Line
+from cedilla.runtime.connectors.records.near_markers import marker_of
+from cedilla.runtime.connectors.records.nested import by_names
+from cedilla.runtime.connectors.records.otlp import PointReader
+from cedilla.runtime.connectors.records.rejections import REPLACED
+
+
+def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
+    """Yields the lines of a source with objects by attribute names, one line for each tuple. Markers and lines without
+    an object are unchanged."""
+    if source.format_kind.has_requests:
+        yield from _points(lines, PointReader.of(source))
+        return
+    paths = source.paths
+    if not paths and not source.none:
+        yield from lines
+        return
+    for line in lines:
+        item = None if line.only_markers else line.item if line.is_csv else _tuple(line)
+        yield line if item is None else evolve(line, item=by_names(without_none(item, source.none), paths))
+
+
+def _points(lines: Iterable[Line], reader: PointReader) -> Iterator[Line]:
+    for line in lines:
+        item = None if line.only_markers else _tuple(line)
+        try:
+            points = [] if item is None else list(reader.points(item))
+        except ValueError as problem:
+            yield evolve(line, fault=str(problem))
+            continue
+        if item is None:
+            yield line
+        for number, point in enumerate(points):
+            text = json_text(reader.only(item or point, number))
+            of_it = {"fault": REPLACED} if point.is_replaced else {"item": point}
+            yield evolve(line, text=text, **of_it)
+
+
+def _tuple(line: Line) -> JsonObject | None:
+    """Returns the object of a line; `None` for markers and invalid lines."""
+    try:
+        item = line.holds()
+    except ValueError:
+        return None
+    return item if line.is_utf8 and marker_of(line.text, item) is None else None

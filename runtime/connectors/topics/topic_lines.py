@@ -1,0 +1,129 @@
+"""Reads the records of a topic as lines, for tools that inspect a stream without a query."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attrs import define, field, frozen
+
+from cedilla.compiler.plan.topics import Topic, is_topic, topic_of
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.connectors.records.lines import LONGEST_LINE, Line, too_long
+from cedilla.runtime.connectors.topics.kafka_client import (
+    READER,
+    SECONDS,
+    asked,
+    library,
+    made,
+    partitions_of,
+    refused,
+)
+
+_TOGETHER = 10_000
+_WAIT = 1.0
+_PARTITION = re.compile(r"(?P<topic>.*/[^/?]+)/(?P<partition>\d+)(?P<key>\?key=.*)?")
+
+
+@frozen
+class Place:
+    """The topic that an address names, and one of its partitions or all (`None`)."""
+
+    topic: Topic
+    partition: int | None = None
+
+    def partitions(self, count: int) -> Sequence[int]:
+        """Returns the named partitions of a topic with `count`. Raises `DiagnosticError` RQ410 for a missing one."""
+        if self.partition is None:
+            return range(count)
+        if self.partition >= count:
+            message = f"the topic `{self.topic.name}` has no partition {self.partition}"
+            raise failure("RQ410", message, hint=f"it has {count}, from 0 to {count - 1}")
+        return (self.partition,)
+
+
+def place_of(path: str) -> Place | None:
+    """Returns what an address names, `host:9092/topic` or `host:9092/topic/2`; `None` for other paths."""
+    if (match := _PARTITION.fullmatch(path)) and is_topic(match["topic"] + (match["key"] or "")):
+        return Place(topic_of(match["topic"] + (match["key"] or "")), int(match["partition"]))
+    return Place(topic_of(path)) if is_topic(path) else None
+
+
+@define(eq=False)
+class RecordedTopic:
+    """The partitions that a place names, each an ordered stream of its own (theory G38).
+
+    Raises `DiagnosticError`: RQ442 to RQ445; RQ410 where the topic has no such partition.
+    """
+
+    place: Place
+    partitions: Sequence[int] = field(init=False)
+    _consumer: Any = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        topic = self.place.topic
+        self._consumer = made("Consumer", topic.servers, READER)
+        self.partitions = self.place.partitions(partitions_of(self._consumer, topic, "is to be read"))
+
+    def name(self, partition: int) -> str:
+        """Returns the name of a partition for messages: `readings/1`."""
+        return f"{self.place.topic.name}/{partition}"
+
+    def ends(self, partition: int) -> tuple[int, int]:
+        """Returns the offsets of the first record and of the next one to come."""
+        part = library().TopicPartition(self.place.topic.name, partition)
+        return asked(
+            self.place.topic.servers, lambda: self._consumer.get_watermark_offsets(part, timeout=SECONDS)
+        )
+
+    def lines(self, partition: int, begin: int, end: int, limit: int = LONGEST_LINE) -> Iterator[Line]:
+        """Yields the records of a partition from `begin` up to before `end`, with the place `topic/partition:offset`.
+
+        Leaves out blank records and those of aborted transactions.
+
+        Raises `DiagnosticError` RQ444 where the brokers give none for half a minute, or refuse.
+        """
+        consumer = made("Consumer", self.place.topic.servers, READER)
+        try:
+            part = library().TopicPartition(self.place.topic.name, partition, begin)
+            asked(self.place.topic.servers, lambda: consumer.assign([part]))
+            for offset, value in self._read(consumer, partition, begin, end):
+                fault = too_long(limit) if len(value) > limit else ""
+                if fault or value.strip():
+                    yield self._line(partition, offset, value, fault)
+        finally:
+            consumer.close()
+
+    def _read(self, consumer: Any, partition: int, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+        at, heard = begin, time.monotonic()
+        while at < end:
+            for message in asked(self.place.topic.servers, lambda: consumer.consume(_TOGETHER, _WAIT)):
+                if message.error() is not None:
+                    at = end if self._is_end(message.error()) else at
+                    continue
+                at, heard = message.offset() + 1, time.monotonic()
+                if at > end:
+                    break
+                if (value := message.value()) is not None:
+                    yield at - 1, value
+            if time.monotonic() - heard > SECONDS:
+                error = library().KafkaError(library().KafkaError._TIMED_OUT)
+                raise refused(self.place.topic.servers, library().KafkaException(error))
+
+    def _line(self, partition: int, offset: int, value: bytes, fault: str) -> Line:
+        position = f"{self.name(partition)}:{offset}"
+        try:
+            return Line(value.decode("utf-8"), position, fault=fault)
+        except UnicodeDecodeError:
+            return Line(value.decode("utf-8", "replace"), position, is_utf8=False, fault=fault)
+
+    def _is_end(self, error: Any) -> bool:
+        """Returns True at the end of a partition. Raises errors that the client does not mend by itself."""
+        errors = library().KafkaError
+        if error.code() == errors._PARTITION_EOF:
+            return True
+        if error.fatal() or error.code() >= 0 or error.code() == errors._AUTO_OFFSET_RESET:
+            raise refused(self.place.topic.servers, library().KafkaException(error))
+        return False

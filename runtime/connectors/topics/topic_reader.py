@@ -1,0 +1,328 @@
+"""Reads the records of a topic, from the offsets of the last commit on, into files of the checkpoint."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+
+from cedilla.compiler.plan.topics import Topic
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.connectors.records.record_files import RecordFile, one_line
+from cedilla.runtime.connectors.storage.files import Files, FoundFile
+from cedilla.runtime.connectors.topics.kafka_client import (
+    READER,
+    SECONDS,
+    asked,
+    identity_of,
+    library,
+    made,
+    missing,
+    partitions_of,
+    refused,
+)
+
+_CONSUMED_AT_ONCE = 10_000
+_IDLE_SECONDS, _SLOW_SECONDS, _MAX_SECONDS = 0.05, 1.0, 10.0
+"""A batch ends after this time without a record, with few records, and in any case."""
+MAX_BYTES = 128 << 20
+"""The greatest length of an epoch's records of a topic; the last record may exceed it."""
+_URGENT_RECORDS = 100_000
+"""Batch size for a waiting caller; otherwise a whole epoch is fetched, because fewer files are cheaper."""
+_MARKER, _MAX_CUTS = b'"$', 4
+"""The first bytes of nearly all markers, and the greatest number of markers after which a file is cut."""
+_MADE_AGAIN = "was deleted and made again since"
+_OWN = {
+    **READER,
+    "reconnect.backoff.max.ms": 1000,
+    "fetch.wait.max.ms": 50,
+    "fetch.queue.backoff.ms": 10,
+    "queued.max.messages.kbytes": 65536,
+}
+
+
+@define
+class _Records:
+    """The records of a partition that are not in a file yet: texts of some lines each, and the offsets of the lines."""
+
+    texts: list[bytes] = field(factory=list[bytes])
+    offsets: list[Sequence[int]] = field(factory=list[Sequence[int]])
+
+    def add(self, values: list[Any], offsets: Sequence[int]) -> int:
+        """Adds records: a value, or `None`, for each offset. Returns the number of bytes."""
+        lines = [value for value in values if value is not None] if None in values else values
+        if len(lines) < len(values):
+            offsets = [offset for value, offset in zip(values, offsets, strict=True) if value is not None]
+        if not lines:
+            return 0
+        text = b"\n".join(lines)
+        if text.count(b"\n") != len(lines) - 1 or b"\r" in text:
+            text = b"\n".join(map(one_line, lines))
+        self.texts.append(text)
+        self.offsets.append(offsets)
+        return len(text)
+
+    def gaps(self, begin: int) -> np.ndarray | None:
+        """Returns the offset of each line, `None` where they count up from `begin`."""
+        if all(
+            isinstance(offsets, range) and offsets[0] == after
+            for offsets, after in zip(self.offsets, self._ends(begin), strict=False)
+        ):
+            return None
+        return np.concatenate([np.asarray(offsets, np.int64) for offsets in self.offsets])
+
+    def _ends(self, begin: int) -> Iterator[int]:
+        yield begin
+        yield from (offsets[-1] + 1 for offsets in self.offsets)
+
+
+@define(eq=False)
+class TopicReader:
+    """Fetches the records of a topic into files."""
+
+    source: str
+    """The stream of the query."""
+    topic: Topic
+    folder: str
+    files: Files
+    most: int
+    """The greatest number of records in an epoch."""
+    skips: bool = False
+    """Continues after a gap instead of raising RQ446."""
+    seconds: float = SECONDS
+    """The time that brokers may take to answer."""
+    offsets: dict[int, int] = field(factory=dict[int, int])
+    """The next offset of each partition."""
+    notes: list[str] = field(factory=list[str])
+    """Messages to the user."""
+    first: dict[int, int] = field(factory=dict[int, int])
+    """The offset at which the run began to read each partition."""
+    goals: dict[int, int] = field(factory=dict[int, int])
+    """The end offset of each partition when the run began."""
+    partitions: int = field(init=False)
+    identity: str = field(init=False, default="")
+    _consumer: Any = field(init=False)
+    _assigned: set[int] = field(init=False, factory=set[int])
+    _ended: set[int] = field(init=False, factory=set[int])
+    _failure: DiagnosticError | None = field(init=False, default=None)
+    _written_at: int = field(init=False, default=0)
+    _pending: dict[int, _Records] = field(init=False, factory=dict[int, _Records])
+
+    def __attrs_post_init__(self) -> None:
+        """Connects. Raises `DiagnosticError`: RQ442, RQ443, RQ444, RQ445 where there is no such topic."""
+        self._consumer = made("Consumer", self.topic.servers, _OWN)
+        self.look()
+
+    def look(self) -> None:
+        """Asks for the number of partitions. Raises RQ444, RQ445, RQ447 where the topic was deleted and made again."""
+        partitions = partitions_of(self._consumer, self.topic, self._use, self.seconds)
+        identity = identity_of(self.topic, self.seconds)
+        if identity != (self.identity or identity):
+            raise self._another(_MADE_AGAIN)
+        self.partitions, self.identity = partitions, identity
+
+    @property
+    def _use(self) -> str:
+        return f"stream `{self.source}` reads"
+
+    # --- positions ---
+
+    def begin(self, offsets: Mapping[int, int], identity: str | None) -> None:
+        """Continues at offsets; a partition without one begins at its first record.
+
+        `identity`: the topic that the offsets are of. Raises `DiagnosticError`: RQ446 where records from an offset on
+        are gone, RQ447 where it is another topic.
+        """
+        if identity is not None and identity != self.identity:
+            raise self._another(_MADE_AGAIN)
+        self.offsets = dict(offsets)
+        self.assign(is_known=identity is not None)
+
+    def assign(self, *, is_known: bool = True) -> None:
+        """Starts reading the partitions that are not read yet. Raises as `begin` does.
+
+        If the topic `is_known`, a partition without an offset is new and begins at 0.
+        """
+        ends = {p: self._ends(p) for p in range(self.partitions) if p not in self._assigned}
+        for partition, (low, high) in ends.items():
+            at = self.offsets.get(partition, 0 if is_known else low)
+            if at > high:
+                raise self._another(
+                    f"ends at offset {high} of partition {partition}, before {at}, the next one"
+                )
+            if at < low:
+                self._gap(partition, at, low)
+                at = low
+            self.offsets[partition] = self.first[partition] = at
+            self.goals.setdefault(partition, high)
+        if (before := max(self.offsets, default=-1) + 1) > self.partitions:
+            raise self._another(f"has {self.partitions} partitions, of {before}")
+        kind = library().TopicPartition
+        if ends:
+            parts = [kind(self.topic.name, p, self.offsets[p]) for p in ends]
+            asked(self.topic.servers, lambda: self._consumer.incremental_assign(parts))
+            self._assigned |= ends.keys()
+
+    def _ends(self, partition: int) -> tuple[int, int]:
+        part = library().TopicPartition(self.topic.name, partition)
+        return asked(
+            self.topic.servers, lambda: self._consumer.get_watermark_offsets(part, timeout=self.seconds)
+        )
+
+    @property
+    def ends(self) -> dict[int, int]:
+        """The end offset of each partition, by the last answers of the brokers: it asks nothing."""
+        return {partition: max(at, self._last_end(partition)) for partition, at in self.offsets.items()}
+
+    def _last_end(self, partition: int) -> int:
+        part = library().TopicPartition(self.topic.name, partition)
+        _, high = asked(
+            self.topic.servers, lambda: self._consumer.get_watermark_offsets(part, cached=True)
+        ) or (0, 0)
+        return max(high, self.goals.get(partition, 0))
+
+    def _another(self, why: str) -> DiagnosticError:
+        message = f"the topic `{self.topic.name}` of stream `{self.source}` {why}"
+        hint = "it holds another stream now: use a new checkpoint and other outputs"
+        return failure("RQ447", message, hint=hint)
+
+    def _gap(self, partition: int, at: int, low: int) -> None:
+        """Raises RQ446, or notes the gap where gaps are skipped."""
+        gone = f"records {at} to {low - 1} of {self.topic.name}/{partition} are gone"
+        message = f"{gone}, and stream `{self.source}` has not read them"
+        if not self.skips:
+            hint = (
+                "`--set gaps=skip` continues after them: accents among them are lost, so check which are in force "
+                "(`cedilla status`); a longer retention keeps records until they are read"
+            )
+            raise failure("RQ446", message, hint=hint)
+        self.notes.append(f"{message}: passed over")
+
+    # --- records ---
+
+    @property
+    def is_at_end(self) -> bool:
+        """True once all records are fetched that the topic had when the run began."""
+        return all(p in self._ended or self.offsets[p] >= self.goals[p] for p in self._assigned)
+
+    def fetch(self, is_urgent: Callable[[], bool] = lambda: False) -> list[FoundFile]:
+        """Returns the files of the next records. `is_urgent` says whether the run waits for them.
+
+        Raises RQ444 to RQ447, after a call that returned the records before the failure.
+        """
+        if self._failure is not None:
+            raise self._failure
+        count = size = 0
+        begun, before = time.monotonic(), dict(self.offsets)
+        while count < self.most and size < MAX_BYTES and not (count >= _URGENT_RECORDS and is_urgent()):
+            wanted = min(_CONSUMED_AT_ONCE, self.most - count)
+            consume = partial(self._consumer.consume, wanted, _IDLE_SECONDS)
+            messages = asked(self.topic.servers, consume)
+            try:
+                got, length = self._take(messages)
+            except DiagnosticError as failure_:
+                if not self._pending:
+                    raise
+                self._failure = failure_
+                break
+            count, size = count + got, size + length
+            seconds = time.monotonic() - begun
+            is_slow = seconds > _SLOW_SECONDS and len(messages) < wanted
+            is_idle = count and not messages
+            if is_idle or self._assigned <= self._ended or is_slow or seconds > _MAX_SECONDS:
+                break
+        return [f for partition in sorted(self._pending) for f in self._write(partition, before[partition])]
+
+    def _take(self, messages: list[Any]) -> tuple[int, int]:
+        """Adds messages to the pending records, in three calls a record. Returns the numbers of records and bytes."""
+        kind, errors = library().Message, list[Any]()
+        if any(map(kind.error, messages)):
+            errors = [m for m in messages if m.error() is not None]
+            messages = [m for m in messages if m.error() is None]
+        partitions = list(map(kind.partition, messages))
+        values = list(map(kind.value, messages))
+        cuts = [0, *(np.flatnonzero(np.diff(partitions)) + 1).tolist(), len(messages)] if messages else []
+        size = 0
+        for begin, end in pairwise(cuts):
+            partition = partitions[begin]
+            first, last = messages[begin].offset(), messages[end - 1].offset()
+            offsets: Sequence[int] = range(first, last + 1)
+            if len(offsets) != end - begin:
+                offsets = list(map(kind.offset, messages[begin:end]))
+            self._ended.discard(partition)
+            size += self._pending.setdefault(partition, _Records()).add(values[begin:end], offsets)
+            self.offsets[partition] = last + 1
+        for message in errors:
+            self._handle_error(message)
+        return len(messages), size
+
+    def _handle_error(self, message: Any) -> None:
+        """Notes the end of a partition or a gap; raises what the client does not mend by itself."""
+        errors, error, partition = library().KafkaError, message.error(), message.partition()
+        if error.code() == errors._PARTITION_EOF:
+            if message.offset() >= self.offsets[partition]:  # else a record came after it
+                self._ended.add(partition)
+        elif error.code() in (errors._AUTO_OFFSET_RESET, errors.OFFSET_OUT_OF_RANGE):
+            low, high = self._ends(partition)
+            at = self.offsets[partition]
+            if at > high:
+                raise self._another(f"ends at offset {high} of partition {partition}, before {at}")
+            self._gap(partition, at, low)
+            self.offsets[partition] = low
+            part = library().TopicPartition(self.topic.name, partition, low)
+            asked(self.topic.servers, lambda: self._consumer.seek(part))
+        elif error.code() in (errors.UNKNOWN_TOPIC_OR_PART, errors._UNKNOWN_PARTITION, errors._UNKNOWN_TOPIC):
+            raise missing(self.topic, self._use, errors(errors.UNKNOWN_TOPIC_OR_PART))
+        elif error.fatal() or not (error.retriable() or error.code() in _passing(errors)):
+            raise refused(self.topic.servers, library().KafkaException(error))
+
+    def _write(self, partition: int, begin: int) -> Iterator[FoundFile]:
+        """Writes the pending records of a partition into files: where markers are few, a file ends after each.
+
+        The statistics of such a file then show that its punctuation excludes none of its tuples.
+        """
+        pending = self._pending.pop(partition)
+        text = b"\n".join([*pending.texts, b""]) or b"\n"
+        offsets, line, start = pending.gaps(begin), 0, 0
+        for end in [*_ends_of_markers(text), len(text)]:
+            piece = text[start:end]
+            count = piece.count(b"\n")
+            some = None if offsets is None else offsets[line : line + count]
+            after = begin + count if some is None else int(some[-1]) + 1
+            records = RecordFile(
+                self.topic.name, partition, begin, after if end < len(text) else self.offsets[partition]
+            )
+            yield self._file(records, piece, some)
+            begin, line, start = records.end, line + count, end
+
+    def _file(self, records: RecordFile, text: bytes, offsets: np.ndarray | None) -> FoundFile:
+        if offsets is not None and (offsets[0] != records.begin or len(offsets) <= offsets[-1] - offsets[0]):
+            stream = io.BytesIO()
+            np.save(stream, offsets)
+            self.files.write(records.offsets_path(self.folder), stream.getvalue())
+        path = records.path(self.folder)
+        self.files.write(path, text)
+        # Files are ordered by time, which a clock that is set back must not change.
+        self._written_at = max(self._written_at, time.time_ns() // 1_000_000)
+        return FoundFile(self.files.absolute(path), self._written_at, len(text))
+
+
+def _ends_of_markers(text: bytes) -> list[int]:
+    """Returns the ends of the lines with markers, without the last line; nothing where there are many."""
+    ends: list[int] = []
+    at = text.find(_MARKER)
+    while at >= 0 and len(ends) <= _MAX_CUTS:
+        ends.append(text.find(b"\n", at) + 1)
+        at = text.find(_MARKER, ends[-1])
+    return [end for end in ends if end < len(text)] if len(ends) <= _MAX_CUTS else []
+
+
+def _passing(errors: Any) -> Iterable[int]:
+    """Returns the errors of connections that the client mends by itself."""
+    return (errors._TRANSPORT, errors._ALL_BROKERS_DOWN, errors._RESOLVE, errors._TIMED_OUT)

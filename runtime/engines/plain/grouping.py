@@ -1,0 +1,52 @@
+"""Aggregation in plain Python; its functions are in `aggregate_results`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.regions import Tree
+from cedilla.runtime.engines.plain.aggregate_results import result
+from cedilla.runtime.engines.plain.node import Groups, Rows, inside, only_defined
+
+
+class Aggregate(Groups):
+    """Passes the results of groups that are closed or complete (theory 1.3).
+
+    Without `by` there is always one group.
+    """
+
+    def __init__(self, operator: Any, purge: bool = True) -> None:
+        super().__init__(operator, purge)
+        if not operator.by:
+            self.groups[()] = []
+
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        o = self.operator
+        results = o.results(inputs[0])
+        types = o.facts(inputs).types
+        out: Rows = []
+        for key in self.closed_groups(new[0], o.by, inputs[0], o.complete):
+            rows = self.groups.pop(key)
+            group = {name: rows[0].get(name) for name in o.by if rows}
+            computed = {
+                name: result(call, rows, inputs[0].types, types[name]) for name, call in results.items()
+            }
+            out.append(only_defined({**group, **computed}))
+        return out
+
+    def waiting(self) -> int:
+        return sum(bool(rows) for rows in self.groups.values())
+
+    def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
+        if attribute in self.operator.by:
+            return super().state_has(attribute, region, inputs)
+        call = self.operator.results(inputs[0]).get(attribute)
+        groups_there = regions.exists(region, regions.attributes(region) - frozenset(self.operator.by), {})
+        return call is not None and any(
+            result(call, rows, inputs[0].types) not in (None, []) and inside(groups_there, rows[0])
+            for rows in self.groups.values()
+            if rows
+        )

@@ -1,0 +1,195 @@
+"""Operators with an order, in plain Python: sort, running, top, limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cmp_to_key
+from typing import Any
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.counters import INCREASES
+from cedilla.compiler.expressions.expressions import type_of
+from cedilla.compiler.expressions.types import Type, patterns
+from cedilla.compiler.facts.facts import Facts, fold_closed
+from cedilla.compiler.operators.running import LAST
+from cedilla.compiler.regions import Tree
+from cedilla.runtime.engines.plain.aggregate_results import ORDER, result
+from cedilla.runtime.engines.plain.evaluate import evaluate
+from cedilla.runtime.engines.plain.node import (
+    Groups,
+    Node,
+    Row,
+    Rows,
+    arrived,
+    control,
+    exactly,
+    inside,
+    key_of,
+    only_defined,
+)
+from cedilla.runtime.engines.plain.scalars.order import equal, rank
+
+
+def by_keys(keys: Sequence[tuple[str, bool]]) -> Callable[[Row], Any]:
+    """Returns a sort key of rows: attributes, each descending or not; ⊥ comes last."""
+
+    def compare(a: Row, b: Row) -> int:
+        for name, descending in keys:
+            x, y = a.get(name), b.get(name)
+            if x is None or y is None:
+                if x is y:
+                    continue
+                return 1 if x is None else -1
+            if not equal(x, y):
+                return (1 if rank(x) > rank(y) else -1) * (-1 if descending else 1)
+        return 0
+
+    return cmp_to_key(compare)
+
+
+class Sort(Node):
+    """Tuples in the order of some keys, once nothing can come before them (E4)."""
+
+    def __init__(self, operator: Any, purge: bool = True) -> None:
+        super().__init__(operator, purge)
+        self.pending: Rows = []
+        self.written = 0
+
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        keys = self.operator.keys
+        rows = sorted(arrived([*self.pending, *new[0]]), key=by_keys(keys))
+        closed = fold_closed(inputs[0], frozenset(inputs[0].types) - {name for name, _ in keys})
+        passed = [row for row in rows if self._all_before_closed(row, closed, inputs[0])]
+        self.pending = [row for row in rows if not any(row is other for other in passed)]
+        self.written += len(passed)
+        return [{**row, ORDER: number} for number, row in enumerate(passed, self.written - len(passed))]
+
+    def _all_before_closed(self, row: Row, closed: Tree, facts: Facts) -> bool:
+        """Returns True if ∀ t' <_A t: t' ∈ C (E4); if ties wait for each other, also t ∈ C."""
+        if self.operator.settled and not inside(closed, row):
+            return False
+        before: Tree = False
+        equal: Tree = True
+        for name, descending in self.operator.keys:
+            value = row.get(name)
+            here = regions.defined(name)  # ⊥ comes last
+            if value is not None:
+                sign = ">" if descending else "<"
+                here = patterns.compare(name, facts.types[name], sign, control(value))
+            before = regions.union(before, regions.intersection(equal, here))
+            equal = regions.intersection(equal, exactly(name, value))
+        return regions.is_empty(regions.difference(before, closed), facts.universe)
+
+    def stored(self) -> Iterable[Row]:
+        return self.pending
+
+
+class Running(Node):
+    """Functions of the tuples of a key up to each, once no other can come before it (N14)."""
+
+    def __init__(self, operator: Any, purge: bool = True) -> None:
+        super().__init__(operator, purge)
+        self.pending: Rows = []
+        self.passed: dict[tuple[Any, ...], Rows] = {}
+
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        (source,) = inputs
+        per, types, out = self.operator.per, source.types, list[Row]()
+        closed = fold_closed(source, frozenset(types) - {*per, self.operator.on})
+        rows = sorted(arrived([*self.pending, *new[0]]), key=by_keys([(self.operator.on, False)]))
+        rows.sort(key=lambda row: self.operator.on in row)  # undefined values come first
+        self.pending = []
+        for row in rows:
+            if not self._is_closed_up_to(row, closed, source):
+                self.pending.append(row)
+                continue
+            so_far = self.passed.setdefault(key_of(row, per), [])
+            so_far.append(row)
+            results = {name: self._result(name, so_far, types) for name in self.operator.calls}
+            out.append(only_defined({**row, **results}))
+        gone = fold_closed(source, frozenset(types).difference(per))
+        if self.purge:
+            self.passed = {key: rows for key, rows in self.passed.items() if not inside(gone, rows[-1])}
+        return out
+
+    def _is_closed_up_to(self, row: Row, closed: Tree, facts: Facts) -> bool:
+        """Returns True if {k} x (-inf, ts] is closed; a tuple without `ts` waits for none."""
+        on, value = self.operator.on, control(row.get(self.operator.on))
+        if value is regions.UNDEFINED:
+            return True
+        until = patterns.compare(on, facts.types[on], "<=", value)
+        for name in self.operator.per:
+            until = regions.intersection(until, exactly(name, row.get(name)))
+        return regions.is_empty(regions.difference(until, closed), facts.universe)
+
+    def _result(self, name: str, so_far: Rows, types: Mapping[str, Type]) -> Any:
+        call, row = self.operator.calls[name], so_far[-1]
+        if call.function in INCREASES:
+            return self._increase(name, so_far, types)
+        if call.function not in LAST:
+            return result(call, so_far, types, self.operator.type_of(name, types))
+        (argument,) = call.arguments
+        before = evaluate(argument, so_far[-2], types) if len(so_far) > 1 else None
+        if call.function == "lag":
+            return before
+        column = self.operator.before(name)
+        widened = {**types, column: type_of(argument, types)}
+        return evaluate(self.operator.difference(name), only_defined({**row, column: before}), widened)
+
+    def _increase(self, name: str, so_far: Rows, types: Mapping[str, Type]) -> Any:
+        counter, read = self.operator.counter(name), self.operator.columns(name, types)
+        widened, columns = {**types, **read}, (self.operator.before(name), self.operator.earlier(name))
+        readings, since = list[Any](), None
+        for row in so_far[:-1]:
+            if (value := evaluate(counter.reading, row, types)) is None:
+                continue
+            pair = dict(zip(columns, (value, *readings[-1:]), strict=False))
+            start = None if counter.started is None else evaluate(counter.started, row, types)
+            is_later = since is not None and start is not None and start > since
+            if is_later:
+                readings = [value, value]
+            elif not readings or evaluate(self.operator.differs(*columns), pair, widened):
+                readings.append(value)
+            since = start if since is None or is_later else since
+        last = dict(zip(columns, reversed(readings[-2:]), strict=False)) | {self.operator.since(name): since}
+        return evaluate(self.operator.difference(name), only_defined({**so_far[-1], **last}), widened)
+
+    def stored(self) -> Iterable[Row]:
+        return self.pending
+
+    def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
+        if attribute not in self.operator.calls:
+            return super().state_has(attribute, region, inputs)
+        call = self.operator.calls[attribute]
+        kept = (rows[-1:] if call.function in LAST else rows for rows in self.passed.values())
+        keys = regions.exists(region, regions.attributes(region) - frozenset(self.operator.per), {})
+        return any(
+            evaluate(call.arguments[0], row, inputs[0].types) is not None and inside(keys, row)
+            for row in (*self.pending, *(row for rows in kept for row in rows))
+        )
+
+
+class Top(Groups):
+    """The best tuples of each group, once it is closed."""
+
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        o = self.operator
+        done = self.closed_groups(new[0], o.per, inputs[0])
+        best = by_keys(o.keys)
+        return [row for key in done for row in sorted(arrived(self.groups.pop(key)), key=best)[: o.count]]
+
+
+class Limit(Node):
+    """The first tuples to arrive."""
+
+    def __init__(self, operator: Any, purge: bool = True) -> None:
+        super().__init__(operator, purge)
+        self.left: int = operator.count
+
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        passed = arrived(new[0])[: self.left]
+        self.left -= len(passed)
+        return passed
+
+    def closed(self, inputs: tuple[Facts, ...], *, has_new: bool) -> Tree:
+        return not self.left

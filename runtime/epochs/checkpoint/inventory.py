@@ -1,0 +1,126 @@
+"""Reads the content of a checkpoint's folder except its commit records, without Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from attrs import frozen
+
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, from_json
+from cedilla.runtime.connectors.formats.parquet.delta_log import DeltaLog
+from cedilla.runtime.connectors.storage.files import Files, FoundFile
+from cedilla.runtime.connectors.storage.sealed import SealedFiles
+from cedilla.runtime.epochs.checkpoint.commits import Commit
+from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolder, KnownFolders
+from cedilla.runtime.epochs.checkpoint.read_files import Batch, known_files, last_batch
+from cedilla.runtime.epochs.checkpoint.set_aside import counts_by_code
+from cedilla.runtime.epochs.state.segments import rows_of
+
+_ERROR = "error.json"
+TABLES = "delta.json"
+"""The document that says up to which version Delta tables are read."""
+
+
+@frozen
+class Stored:
+    """A state of an operator; `rows`: `None` if an old record does not have it."""
+
+    name: str
+    segments: int
+    bytes: int
+    rows: int | None = None
+
+
+@frozen
+class Failure:
+    """The end of a run by a failure: its time and the last epoch."""
+
+    time: str
+    epoch: int
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def stored(commit: Commit) -> Iterator[Stored]:
+    """The states that a commit lists, with the sizes of their files."""
+    for name, segments in commit.segments.items():
+        size = sum(segment.length for segment in segments)
+        yield Stored(name, len(segments), size, rows_of(segments))
+
+
+def quarantine_files(files: Files, root: str) -> dict[str, list[FoundFile]]:
+    """Source -> the files of its quarantine, in the order of their epochs."""
+    home = f"{root}/quarantine"
+    return {
+        source: [file for file in files.list(f"{home}/{source}") if file.path.endswith(".jsonl")]
+        for source in files.folders(home, "")
+    }
+
+
+def quarantined(root: str) -> dict[str, dict[str, int]]:
+    """Source -> code -> lines set aside; `UNREADABLE` counts those that no run has written."""
+    files, by_source = Files(), dict[str, dict[str, int]]()
+    for source, listed in quarantine_files(files, root).items():
+        counts: Counter[str] = Counter()
+        for file in listed:
+            with files.open(file.path) as lines:
+                counts.update(counts_by_code(lines))
+        if counts:
+            by_source[source] = dict(counts)
+    return by_source
+
+
+def failure(root: str) -> Failure | None:
+    """Returns the failure that ended a run last."""
+    documents = SealedFiles(Files(), root)
+    if not documents.exists(_ERROR):
+        return None
+    data = documents.read(_ERROR)
+    return Failure(data["time"], data["epoch"], tuple(map(from_json, data["diagnostics"])))
+
+
+def backlog(root: str, commit: Commit | None) -> dict[str, int]:
+    """Stream -> files that no committed epoch has read, those of its folder of markers too; a stream whose folder
+    cannot be seen from here is left out.
+    """
+    files = Files()
+    folders, last = KnownFolders.stored(files, root), last_batch(files, root)
+    left = {} if last is None else _left(last, commit)
+    by_source = known_files(files, root, last)
+    taken = {path for by_path in by_source.values() for path, file in by_path.items() if file.length}
+    documents = SealedFiles(files, root)
+    tables = documents.read(TABLES) if documents.exists(TABLES) else {}
+    waiting: dict[str, int] = {}
+    for name, data in folders.streams.items():
+        markers = folders.markers.get(name)
+        version = tables[name]["version"] if name in tables else None
+        listed = _listed(files, [data] if markers is None else [data, markers], version)
+        if listed is not None:
+            waiting[name] = len([path for path in listed if path not in taken]) + left.get(name, 0)
+    return waiting
+
+
+def _listed(files: Files, folders: Sequence[KnownFolder], version: int | None) -> list[str] | None:
+    """Returns the recorded paths of the files in some folders; `None` if one of them cannot be seen from here.
+
+    `version`: the last one that was read if the first folder is a Delta table, which has other files, too.
+    """
+    try:
+        if not all(files.exists(folder.at) for folder in folders):
+            return None
+        if version is None:
+            return [folder.record(f.path) for folder in folders for f in files.tree(folder.at) if f.length]
+        log = DeltaLog(files, "", folders[0].at)
+        later = (entry for entry in log.entries() if entry.version > version)
+        added = [folders[0].record(file.path) for entry in later for file in log.added(entry)[0]]
+        return added + (_listed(files, folders[1:], None) or [])
+    except DiagnosticError:  # a store without an account here
+        return None
+
+
+def _left(batch: Batch, commit: Commit | None) -> dict[str, int]:
+    """Source -> files of the last batch that are not read yet."""
+    done = commit.progress if commit is not None and commit.batch == batch.number else {}
+    return {
+        name: len(paths) - (done[name].files if name in done else 0) for name, paths in batch.files.items()
+    }

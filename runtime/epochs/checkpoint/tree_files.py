@@ -1,0 +1,245 @@
+"""Trees of regions in a checkpoint: as JSON in a commit record, or, if they are large, in files of their own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, assert_never
+
+from attrs import evolve
+from immutables import Map
+
+from cedilla.compiler.facts.facts import History
+from cedilla.compiler.regions import Level, Tree, Value
+from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.regions.bent import ByPoints, Chain, Reciprocal, Shift
+from cedilla.compiler.regions.logarithms import Logarithm, Power
+from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.runtime.connectors.storage.sealed import SealedFiles
+from cedilla.runtime.control.accents.trees import CACHE_SIZE
+from cedilla.runtime.control.descriptions.translation import Function
+from cedilla.runtime.engines.spark import costs
+from cedilla.runtime.epochs.checkpoint.commits import KEPT_COMMITS
+
+FOLDER = "trees"
+"""The folder of trees in a checkpoint."""
+_BASES = re.compile(r'"base": "([^"]+)"')
+
+
+def bases(record: str) -> frozenset[str]:
+    """The names of the tree files that the text of a commit record has."""
+    return frozenset(_BASES.findall(record))
+
+
+class Trees:
+    """Stores the trees of a commit record: all in the record. `slot`: the name of the purpose of a tree."""
+
+    def dump(self, slot: str, tree: Tree) -> Any:
+        return dump_tree(tree)
+
+    def load(self, slot: str, data: Any, leaf: Callable[[Any], Any]) -> Tree:
+        if isinstance(data, dict) and "base" in data:
+            base = self.base(slot, data["base"], leaf)
+            points = base.points.update([(_load_value(v), load_tree(c, leaf)) for v, c in data["points"]])
+            mutation = points.mutate()
+            for value in data["without"]:
+                del mutation[_load_value(value)]
+            return load_tree(data, leaf, mutation.finish())
+        return load_tree(data, leaf)
+
+    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Level:
+        """The tree in a file of `CHECKPOINT/trees`."""
+        raise AssertionError(f"{name} lies next to the record")
+
+
+class StoredTrees(Trees):
+    """Reads trees from files next to the commit record."""
+
+    def __init__(self, documents: SealedFiles) -> None:
+        self._documents = documents
+
+    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Level:
+        return load_tree(self._documents.read(f"{FOLDER}/{name}"), leaf)
+
+
+class TreeFiles(StoredTrees):
+    """Large trees in files of their own. A record says which, and what has changed since at a few points, so an
+    epoch costs no more for the accents that came long ago."""
+
+    def __init__(self, documents: SealedFiles, run: int) -> None:
+        super().__init__(documents)
+        self._run = run
+        self._bases: dict[str, tuple[str, Level]] = {}
+        self._epoch = 0
+        self._count = 0
+        self.used: dict[int, frozenset[str]] = {}
+
+    def during(self, epoch: int) -> Trees:
+        """To dump the record of an epoch."""
+        self._epoch, self._count = epoch, 0
+        return self
+
+    def dump(self, slot: str, tree: Tree) -> Any:
+        if not isinstance(tree, Level) or len(tree.points) < costs.TREE_FILE:
+            return dump_tree(tree)
+        name, base = self._bases.get(slot, ("", None))
+        limit = len(tree.points) // costs.TREE_FILE_SHARE
+        if base is None or (changes := _changes(base, tree, limit)) is None:
+            name, changes = f"{self._epoch:012d}-{self._count}-{self._run}.json", ({}, [])
+            self._count += 1
+            self._documents.write(f"{FOLDER}/{name}", json.dumps(dump_tree(tree)))
+            self._bases[slot] = name, tree
+        changed, gone = changes
+        return {
+            "base": name,
+            **dump_tree(evolve(tree, points=Map(changed))),
+            "without": [_dump_value(value) for value in gone],
+        }
+
+    def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Level:
+        self._bases[slot] = name, super().base(slot, name, leaf)
+        return self._bases[slot][1]
+
+    def keep_only_used(self, epoch: int, names: frozenset[str]) -> None:
+        """Remove the files that no kept record names."""
+        before = frozenset[str]().union(*self.used.values())
+        self.used[epoch] = names
+        for old in sorted(self.used)[:-KEPT_COMMITS]:
+            del self.used[old]
+        for name in before.difference(*self.used.values()):
+            self._documents.delete(f"{FOLDER}/{name}")
+
+
+def _changes(base: Level, tree: Level, limit: int) -> tuple[dict[Any, Tree], list[Any]] | None:
+    """The points that are other than in an older tree, and those that are no more; `None` where they are many."""
+    if base.attribute != tree.attribute:
+        return None
+    if base.points is tree.points:
+        return {}, []
+    was = base.points
+    changed = {
+        value: child
+        for value, child in tree.points.items()
+        if (old := was.get(value, was)) is not child and old != child
+    }
+    same = len(tree.points) - len(changed)
+    gone = [v for v in was if v not in tree.points] if same < len(was) and len(changed) <= limit else []
+    return (changed, gone) if len(changed) + len(gone) <= limit else None
+
+
+def dump_tree(tree: Tree) -> Any:
+    """A tree as JSON: a level is an object, a leaf anything else."""
+    if not isinstance(tree, Level):
+        return dump_leaf(tree)
+    return {
+        "attribute": tree.attribute,
+        "undefined": dump_tree(tree.undefined),
+        "cuts": [[_dump_value(value), after] for value, after in tree.cuts],
+        "pieces": [dump_tree(piece) for piece in tree.pieces],
+        "points": [[_dump_value(value), dump_tree(child)] for value, child in tree.points.items()],
+    }
+
+
+def load_tree(data: Any, leaf: Callable[[Any], Any], points: Map[Value, Tree] | None = None) -> Tree:
+    """The tree that `dump_tree` wrote; `leaf` reads a leaf. `points`: those of the level, where they are known."""
+    if not isinstance(data, dict):
+        return leaf(data)
+    return Level(
+        data["attribute"],
+        load_tree(data["undefined"], leaf),
+        tuple((_load_value(value), after) for value, after in data["cuts"]),
+        tuple(load_tree(piece, leaf) for piece in data["pieces"]),
+        Map({_load_value(value): load_tree(child, leaf) for value, child in data["points"]})
+        if points is None
+        else points,
+    )
+
+
+def dump_leaf(leaf: Any) -> Any:
+    """A leaf of a tree as JSON values."""
+    if isinstance(leaf, Function):
+        return _dump_function(leaf)
+    if isinstance(leaf, frozenset):
+        return [_dump_value(value) for value in sorted(leaf)]
+    return [dump_leaf(part) for part in leaf] if isinstance(leaf, tuple) else leaf
+
+
+def _dump_function(function: Function) -> list[Any]:
+    match function:
+        case Affine(slope, shift):
+            return [str(slope), str(shift)]
+        case ValueMapping(pairs, left_out):
+            listed = [list(pair) for pair in pairs]
+            return ["code", listed] if left_out is None else ["code", listed, list(left_out)]
+        case Reciprocal(factor):
+            return ["reciprocal", str(factor)]
+        case ByPoints(points):
+            return ["points", [[str(x), str(y)] for x, y in points]]
+        case Logarithm(step, reference):
+            return ["logarithm", str(step), str(reference)]
+        case Power(step, reference):
+            return ["power", str(step), str(reference)]
+        case Shift(micros):
+            return ["shift", micros]
+        case Chain(links):
+            return ["chain", [_dump_function(link) for link in links]]
+        case _:
+            assert_never(function)
+
+
+def load_function(data: list[Any]) -> Function:
+    """Loads a function that `dump_leaf` wrote."""
+    match data:
+        case ["code", pairs, *left_out]:
+            return ValueMapping(tuple((a, b) for a, b in pairs), *left_out)
+        case ["reciprocal", factor]:
+            return Reciprocal(factor)
+        case ["points", points]:
+            return ByPoints(tuple((Fraction(x), Fraction(y)) for x, y in points))
+        case ["logarithm", step, reference]:
+            return Logarithm(step, reference)
+        case ["power", step, reference]:
+            return Power(step, reference)
+        case ["shift", micros]:
+            return Shift(micros)
+        case ["chain", links]:
+            return Chain(tuple(map(load_function, links)))  # type: ignore[arg-type]
+        case _:
+            return _affine(*data)
+
+
+def load_affine(data: list[str]) -> Affine:
+    """Loads an affine function that `dump_leaf` wrote."""
+    return _affine(*data)
+
+
+def load_history(data: list[list[str]]) -> History:
+    """Loads a history that `dump_leaf` wrote."""
+    return _history(*map(tuple, data))
+
+
+def load_values(data: list[Any]) -> frozenset[Value]:
+    """Loads values that `dump_leaf` wrote."""
+    return frozenset(map(_load_value, data))
+
+
+@lru_cache(CACHE_SIZE)
+def _affine(slope: str, shift: str) -> Affine:
+    return Affine(Fraction(slope), Fraction(shift))
+
+
+@lru_cache(CACHE_SIZE)
+def _history(*functions: tuple[str, str]) -> History:
+    """One object for equal histories, as the markers had made them (`control`)."""
+    return tuple(_affine(*f) for f in functions)
+
+
+def _dump_value(value: Any) -> Any:
+    return [str(value)] if isinstance(value, Fraction) else value
+
+
+def _load_value(value: Any) -> Any:
+    return Fraction(value[0]) if isinstance(value, list) else value

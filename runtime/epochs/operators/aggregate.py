@@ -1,0 +1,255 @@
+"""Aggregate γ with Spark: partial results per group and epoch, merged when the group passes (theory 1.3, 2.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, DecimalType
+
+from cedilla.compiler.codegen import sql
+from cedilla.compiler.expressions import expression_sql, expressions
+from cedilla.compiler.expressions.aggregates.aggregate_function import Function
+from cedilla.compiler.expressions.aggregates.aggregate_functions import with_infinities
+from cedilla.compiler.expressions.aggregates.aggregate_kinds import Kind, kind_of
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column, quote
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.operators import Aggregate, Call, Operator
+from cedilla.compiler.regions import Tree
+from cedilla.runtime.engines.spark.columns import (
+    ORDER,
+    ORDER_TYPE,
+    Columns,
+    columns_of,
+    data_type,
+    struct_of,
+)
+from cedilla.runtime.engines.spark.frames import is_connect, union_by_name, without_rows
+from cedilla.runtime.epochs.operators.base import AttributeState, Dataflow
+from cedilla.runtime.epochs.operators.panes import NUMBER, panes_of
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epochs.operators.epoch import Epoch
+
+_TUPLES = "$tuples"
+
+
+class AggregateDataflow(Dataflow):
+    """Returns the rows of the groups that passed in this epoch; stores partial results of the others."""
+
+    def run(self, epoch: Epoch, operator: Aggregate, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+        if operator.complete is not None:
+            return _run_counted(epoch, operator, operator.complete, frame)
+        name = operator.name
+        (source,) = epoch.inputs(name)
+        results = _computed(operator, source, frame)
+        columns = _columns(operator, source, results)
+        new = _new_partials(epoch, operator, source, results, frame)
+        closed, passing = epoch.after[name].closed, _passing(epoch, operator)
+        stays = epoch.may_enter_state(operator.inputs[0], closed)
+        if stays:
+            new = epoch.cached(new) if passing is False else epoch.materialized(name, new, columns)
+        old = epoch.state.read(name, columns)  # it waits for the epoch before
+        merge = partial(_merged, by=operator.by, results=results)
+        near = new if epoch.is_read_from_memory(name) else None
+        epoch.update_state(name, new if stays else None, closed, columns, merge, in_memory=near)
+        rows = new if old is None else union_by_name(columns, old, new)
+        passed = rows.where(sql.predicate(passing, epoch.types(name)))
+        finished = _finished(epoch, operator, results, _merged(passed, operator.by, results))
+        # Without `by`, engines return a row even for no tuples: the row of the single group, once it is closed.
+        return finished if operator.by or passing is not False else without_rows(finished)
+
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
+        assert isinstance(operator, Aggregate)
+        early = operator.complete is not None and epoch.has_rows(operator.inputs[0])
+        return early or _passing(epoch, operator) is not False
+
+    def output_region(self, epoch: Epoch, operator: Aggregate) -> Tree:
+        return True if operator.complete is not None else _passing(epoch, operator)
+
+    def attribute_states(self, epoch: Epoch, operator: Aggregate, attribute: str) -> Iterable[AttributeState]:
+        name, (source,) = operator.name, epoch.inputs(operator.name)
+        results, closed = _computed(operator, source), epoch.after[name].closed
+        columns = _columns(operator, source, results)
+        value, reads = column(attribute), [attribute]
+        if attribute in results:
+            value, reads = results[attribute].how.has_value.format(p=attribute), results[attribute].names
+        yield AttributeState(name, value, reads, columns, closed)
+
+
+def _passing(epoch: Epoch, operator: Aggregate) -> Tree:
+    """Returns the groups that this epoch closes. If no tuple can come, the first epoch closes the group of all
+    tuples."""
+    if not operator.by and epoch.is_first:
+        return epoch.after[operator.name].closed
+    return epoch.newly_closed(operator.name)
+
+
+@frozen
+class _Computed:
+    """The call of a result, its function over arguments of the types that they have in this epoch, and these types."""
+
+    name: str
+    call: Call
+    how: Function
+    types: Sequence[Type]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns of its partial results."""
+        return [f"{self.name}${part}" for part in self.how.partials]
+
+    def columns(self) -> Columns:
+        """Returns the columns of its partial results."""
+        arguments = dict(zip("xy", self.types, strict=False))
+        return {
+            f"{self.name}${part}": _kind(kind_of(part, arguments), arguments) for part in self.how.partials
+        }
+
+
+def _kind(kind: Kind, arguments: Mapping[str, Type]) -> DataType:
+    """Returns the type of a partial result."""
+    match kind:
+        case "order":
+            return ORDER_TYPE
+        case str():
+            return data_type(arguments[kind])
+        case list():
+            return ArrayType(_kind(kind[0], arguments))
+        case dict():
+            return struct_of({name: _kind(field, arguments) for name, field in kind.items()})
+        case _:
+            return data_type(kind)
+
+
+def _columns(operator: Aggregate, source: Facts, results: Mapping[str, _Computed]) -> Columns:
+    """Returns the columns of the state: groups and partial results."""
+    by = columns_of({name: source.types[name] for name in operator.by})
+    partials = {name: kind for result in results.values() for name, kind in result.columns().items()}
+    return {**by, **partials, _TUPLES: data_type(LONG)}
+
+
+def _computed(operator: Aggregate, source: Facts, frame: DataFrame | None = None) -> dict[str, _Computed]:
+    """Returns the results over the attributes of the input. `frame`: its rows; their engine computes the results."""
+
+    def over(name: str, call: Call) -> _Computed:
+        how = call.over(source.types)
+        types = [expressions.type_of(argument, source.types) for argument in call.columns]
+        if frame is not None and is_connect(frame) and types:
+            how = with_infinities(how, dict(zip("xy", types, strict=False)))
+        return _Computed(name, call, how, types)
+
+    return {name: over(name, call) for name, call in operator.results(source).items()}
+
+
+def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFrame) -> DataFrame:
+    """Returns the rows of an aggregate over count windows. A group passes as soon as it has all its tuples. State has
+    one open group for each key, and is rewritten at every change."""
+    name = operator.name
+    (source,) = epoch.inputs(name)
+    results = _computed(operator, source, frame)
+    columns = _columns(operator, source, results)
+    old, rows = epoch.state.read(name, columns), _partials(operator.by, results, frame, source.types)
+    if old is not None:
+        rows = union_by_name(columns, old, rows)
+    if not epoch.has_rows(operator.inputs[0]) and epoch.newly_closed(name) is False:
+        return _finished(epoch, operator, results, without_rows(rows))
+    merged = epoch.cached(_merged(rows, operator.by, results))
+    closed = epoch.after[name].closed
+    passes = f"`{_TUPLES}` >= {complete} OR {sql.predicate(closed, epoch.types(name))}"
+    if closed is True:
+        epoch.state.clear(name)
+    else:
+        epoch.state.replace(name, merged.where(f"NOT ({passes})"), columns, epoch.number)
+    return _finished(epoch, operator, results, merged.where(passes))
+
+
+def _new_partials(
+    epoch: Epoch, operator: Aggregate, source: Facts, results: Mapping[str, _Computed], frame: DataFrame
+) -> DataFrame:
+    """Returns partial results over this epoch's tuples, of overlapping windows by way of panes."""
+    reads = frozenset[str]().union(*(result.call.reads for result in results.values()))
+    panes = panes_of(epoch.plan, operator, reads, source.types)
+    if panes is None:
+        return _partials(operator.by, results, frame, source.types)
+    rows = panes.numbered(epoch.before_windows(panes.window), source.types)
+    by = [NUMBER, *(name for name in operator.by if name not in panes.window.names)]
+    by_pane = _partials(by, results, rows, source.types)
+    return _merged(panes.in_windows(by_pane), operator.by, results)
+
+
+def _partials(
+    by: Sequence[str], results: Mapping[str, _Computed], frame: DataFrame, types: Mapping[str, Type]
+) -> DataFrame:
+    columns = [
+        part
+        for result in results.values()
+        for part in _parts(result, result.how.partials, _arguments(result.call, types))
+    ]
+    columns.append(F.count(F.lit(1)).alias(_TUPLES))
+    return frame.groupBy(*(column(b) for b in by)).agg(*columns)
+
+
+def _parts(result: _Computed, templates: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Column]:
+    """Yields the partial results of a call as columns. Sums of decimals have all digits: each sum would add ten."""
+    kinds = result.columns()
+    for part, text in templates.items():
+        name = f"{result.name}${part}"
+        made, kind = F.expr(text.format(**values)), kinds[name]
+        yield (made.cast(kind) if isinstance(kind, DecimalType) else made).alias(name)
+
+
+def _arguments(call: Call, types: Mapping[str, Type]) -> dict[str, str]:
+    """Returns the arguments for the templates of a call's function; they are null for tuples that do not count."""
+    texts = [f"({expression_sql.sql(argument, types)})" for argument in call.columns] or ["1"]
+    conditions = [] if call.where is None else [f"({expression_sql.sql(call.where, types)})"]
+    if len(texts) > 1:  # of two arguments, both have to be defined
+        conditions += [f"{text} IS NOT NULL" for text in texts]
+    if conditions:
+        texts = [f"IF({' AND '.join(conditions)}, {text}, NULL)" for text in texts]
+    real = texts[0]
+    if call.columns and expressions.type_of(call.columns[0], types) != DOUBLE:
+        # Sail names an aggregate without casts: `sum(CAST(n AS DOUBLE))` alone would be `sum(n)` once more.
+        real = f"CAST({real} AS DOUBLE) + 0D"
+    of_doubles = bool(call.columns) and expressions.type_of(call.columns[-1], types) == DOUBLE
+    return {
+        **dict(zip("xy", texts, strict=False)),
+        "real": real,
+        "key": f"{texts[-1]} + 0D" if of_doubles else texts[-1],
+        "k": _constant(call),
+        "order": column(ORDER),
+    }
+
+
+def _constant(call: Call) -> str:
+    if call.constant is None:
+        return ""
+    value = call.constant.value
+    if isinstance(value, str):
+        return quote(value)
+    return str(value) if isinstance(value, int) else f"{float(value)!r}D"
+
+
+def _merged(rows: DataFrame, by: Sequence[str], results: Mapping[str, _Computed]) -> DataFrame:
+    columns = [
+        part
+        for name, result in results.items()
+        for part in _parts(result, result.how.merge, {"p": name, "k": _constant(result.call)})
+    ]
+    columns.append(F.sum(column(_TUPLES)).alias(_TUPLES))
+    return rows.groupBy(*(column(b) for b in by)).agg(*columns)
+
+
+def _finished(
+    epoch: Epoch, operator: Aggregate, results: Mapping[str, _Computed], merged: DataFrame
+) -> DataFrame:
+    types, finished = epoch.types(operator.name), list[Column]()
+    for name, result in results.items():
+        made = F.expr(result.how.finish.format(p=name, k=_constant(result.call)))
+        wanted = types[name]
+        finished.append((made.cast(wanted.spark) if wanted.name == "decimal" else made).alias(name))
+    return merged.select(*(F.col(column(b)) for b in operator.by), *finished)

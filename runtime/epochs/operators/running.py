@@ -1,0 +1,244 @@
+"""Running functions with Spark: windows over the last tuple of each key and the tuples that pass (theory N14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.window import WindowSpec
+
+from cedilla.compiler.expressions import expression_sql, expressions
+from cedilla.compiler.expressions.counters import INCREASES
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column
+from cedilla.compiler.operators.running import LAST, Running
+from cedilla.compiler.regions import Tree
+from cedilla.runtime.engines.spark.columns import Columns, columns_of, conformed
+from cedilla.runtime.engines.spark.frames import (
+    partition_keys,
+    row_number,
+    sortable,
+    stacked,
+    union_by_name,
+    where_inside,
+    without_rows,
+)
+from cedilla.runtime.epochs.operators.base import AttributeState, Dataflow
+
+if TYPE_CHECKING:
+    from cedilla.runtime.epochs.operators.epoch import Epoch
+
+_IS_NEW = "$new"
+_IS_LAST = "$last"
+
+
+class RunningDataflow(Dataflow):
+    """Returns the tuples before which no other can come, with their results.
+
+    State: the tuples that wait, and under a key of its own the last tuple of each key with its partial results. That
+    tuple comes first in the windows, so that results do not depend on how the input is cut into epochs.
+    """
+
+    def run(self, epoch: Epoch, operator: Running, frame: DataFrame) -> DataFrame:  # type: ignore[override]
+        name, (source,) = operator.name, epoch.inputs(operator.name)
+        new = epoch.cached(frame) if epoch.has_rows(operator.inputs[0]) else None
+        columns, kept = epoch.input_columns(operator), _last_columns(operator, source.types)
+        old = epoch.state.read(name, columns)
+        passable = operator.passable(source)
+        ready = stacked(
+            columns,
+            None if new is None else where_inside(new, passable, columns),
+            None if old is None else where_inside(old, _newly_passable(epoch, operator), columns),
+        )
+        epoch.update_state(name, new, passable, columns)
+        last, latest = epoch.state.read(_last(name), kept), partial(_latest, operator, source.types)
+        purged = operator.closed_keys(source)
+        rows = _with_partials(operator, without_rows(frame) if ready is None else ready, source.types)
+        if last is not None and ready is not None:
+            both = {**columns, **kept}
+            before = conformed(latest(last), kept, both)
+            before = before.withColumn(_IS_NEW, F.lit(0))
+            rows = union_by_name((*both, _IS_NEW), rows, before)
+        computed = _computed(operator, rows, source.types, epoch.arrived(operator))
+        computed = computed.where(f"`{_IS_NEW}` = 1")
+        if ready is not None and purged is not True:
+            computed = epoch.cached(computed)
+        ends = computed.where(f"`{_IS_LAST}`").select(*map(column, kept))
+        epoch.update_state(_last(name), None if ready is None else ends, purged, kept, latest)
+        results = [F.expr(_finished(operator, call, source.types)).alias(call) for call in operator.calls]
+        return computed.select(*(F.col(column(name)) for name in columns), *results)
+
+    def has_output(self, epoch: Epoch, operator: Running) -> bool:
+        return super().has_output(epoch, operator) or _newly_passable(epoch, operator) is not False
+
+    def attribute_states(self, epoch: Epoch, operator: Running, attribute: str) -> Iterable[AttributeState]:
+        name, (source,) = operator.name, epoch.inputs(operator.name)
+        passable, columns = operator.passable(source), epoch.input_columns(operator)
+        if attribute not in operator.calls:
+            yield AttributeState(name, column(attribute), [attribute], columns, passable)
+            return
+        # A value of a tuple or of a key counts for all later parts of the order.
+        call, kept = operator.calls[attribute], _last_columns(operator, source.types)
+        waiting, last = epoch.state.read(name, columns), epoch.state.read(_last(name), kept)
+        if waiting is not None:
+            value = f"({expression_sql.sql(call.arguments[0], source.types)})"
+            rows, others = epoch.unpurged(passable, columns)(waiting), _without(columns, operator.on)
+            yield AttributeState(name, value, call.computed_from, others, rows=lambda: rows)
+        if last is not None:
+            part = f"{attribute}$n" if call.function == "avg" else f"{attribute}$x"
+            value = f"nullif({column(part)}, 0)" if call.function == "avg" else column(part)
+            latest, closed = _latest(operator, source.types, last), operator.closed_keys(source)
+            others = _without(kept, operator.on)
+            yield AttributeState(_last(name), value, [part], others, closed, lambda: latest)
+
+
+def _last(name: str) -> str:
+    """Returns the key of the state with the last tuples."""
+    return f"{name}.last"
+
+
+def _newly_passable(epoch: Epoch, operator: Running) -> Tree:
+    return epoch.newly(operator.name, lambda inputs: operator.passable(*inputs))
+
+
+def _last_columns(operator: Running, types: Mapping[str, Type]) -> Columns:
+    """Returns the columns of that state. `types`: of the input."""
+    partials = {name: type_ for name, (_, type_) in _partials(operator, types).items()}
+    return columns_of({**{name: types[name] for name in (*operator.per, operator.on)}, **partials})
+
+
+def _without(columns: Columns, name: str) -> Columns:
+    return {other: kind for other, kind in columns.items() if other != name}
+
+
+def _latest(operator: Running, types: Mapping[str, Type], rows: DataFrame) -> DataFrame:
+    """Returns the last of the tuples of each key: epochs add one each, of later parts of the order."""
+    rank = row_number(partition_keys(operator.per, types), [sortable(operator.on, types).desc()])
+    return rows.withColumn(_IS_LAST, rank == 1).where(f"`{_IS_LAST}`").drop(_IS_LAST)
+
+
+def _partials(operator: Running, types: Mapping[str, Type]) -> dict[str, tuple[str, Type]]:
+    """Returns partial result -> SQL over one tuple, and the type of the result over all tuples."""
+    partials: dict[str, tuple[str, Type]] = {}
+    for name, call in operator.calls.items():
+        if not call.arguments:
+            partials[f"{name}$x"] = "1L", LONG
+            continue
+        value, type_ = (
+            expression_sql.sql(call.arguments[0], types),
+            expressions.type_of(call.arguments[0], types),
+        )
+        match call.function:
+            case "increase" | "increase since":
+                counter = operator.counter(name)
+                value = f"CAST({expression_sql.sql(counter.reading, types)} AS {type_.spark})"
+                partials[f"{name}$y"] = f"CAST(NULL AS {type_.spark})", type_
+                if (started := counter.started) is not None:
+                    start = expression_sql.sql(started, types), expressions.type_of(started, types)
+                    partials[f"{name}$z"] = start
+            case "count":
+                value, type_ = f"IF(({value}) IS NULL, 0L, 1L)", LONG
+            case "avg":
+                partials[f"{name}$n"] = f"IF(({value}) IS NULL, 0L, 1L)", LONG
+                value, type_ = f"CAST(({value}) AS DOUBLE)", DOUBLE
+            case "sum" if type_ != DOUBLE:
+                type_ = Type("decimal", (38, type_.parameters[1] if type_.name == "decimal" else 0))
+                value = f"CAST(({value}) AS {type_.spark})"
+            case _:
+                pass
+        partials[f"{name}$x"] = value, type_
+    return partials
+
+
+def _with_partials(operator: Running, rows: DataFrame, types: Mapping[str, Type]) -> DataFrame:
+    """Returns the rows with their partial results."""
+    partials = {name: F.expr(text) for name, (text, _) in _partials(operator, types).items()}
+    return rows.withColumns({**partials, _IS_NEW: F.lit(1)})
+
+
+def _computed(
+    operator: Running, rows: DataFrame, types: Mapping[str, Type], arrived: Iterable[Column]
+) -> DataFrame:
+    """Returns the rows with the partial results up to each, the values before, and whether a row is the last."""
+    by = [F.col(_IS_NEW), sortable(operator.on, types), *arrived]
+    in_order = Window.partitionBy(*partition_keys(operator.per, types)).orderBy(*by)
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    rows = _with_readings(operator, rows, types, in_order, so_far)
+    made: dict[str, Column] = {_IS_LAST: F.lead(F.lit(1)).over(in_order).isNull()}
+    for name, (_, type_) in _partials(operator, types).items():
+        result, _, _ = name.partition("$")
+        function, part = operator.calls[result].function, F.col(column(name))
+        if function in INCREASES:
+            continue
+        if function in LAST:
+            made[operator.before(result)] = F.lag(part).over(in_order)
+        elif function not in ("min", "max"):
+            made[name] = F.sum(part).over(so_far)
+        else:
+            made[name] = _end(function, part, so_far, type_ == DOUBLE)
+    return rows.withColumns(made)
+
+
+def _with_readings(
+    operator: Running, rows: DataFrame, types: Mapping[str, Type], in_order: WindowSpec, so_far: WindowSpec
+) -> DataFrame:
+    """Returns the rows with the last two different readings of counters before each, and up to each in `$x` and `$y`;
+    and with the latest start, up to each in `$z`.
+
+    Tuples without a reading change none, and a reading equal to the one before does not change `$y`. A reading of a
+    later start is in both, so that no fall before it waits.
+    """
+    kinds = _partials(operator, types)
+    for name in (name for name, call in operator.calls.items() if call.function in INCREASES):
+        x, y = column(f"{name}$x"), column(f"{name}$y")
+        before = column(operator.before(name))
+        has_reading = F.col(x).isNotNull()
+        last = F.last(F.col(x), ignorenulls=True).over(so_far)
+        rows = rows.withColumns({f"{name}$read": has_reading, f"{name}$x": last})
+        rows = rows.withColumn(operator.before(name), F.lag(F.col(x)).over(in_order))
+        compared = dict.fromkeys((f"{name}$x", operator.before(name)), kinds[f"{name}$x"][1])
+        differs = F.expr(expression_sql.sql(operator.differs(*compared), compared))
+        is_read = F.col(column(f"{name}$read")) & (F.col(_IS_NEW) == 1) & differs
+        reading = F.when(F.col(_IS_NEW) == 0, F.col(y))
+        if f"{name}$z" in kinds:
+            latest, since = F.col(column(f"{name}$z")), column(operator.since(name))
+            rows = rows.withColumn(f"{name}$z", F.max(latest).over(so_far))
+            rows = rows.withColumn(operator.since(name), F.lag(latest).over(in_order))
+            reading = reading.when((F.col(_IS_NEW) == 1) & (latest > F.col(since)), F.col(x))
+        reading = reading.when(is_read, F.col(before))
+        rows = rows.withColumn(f"{name}$y", F.last(reading, ignorenulls=True).over(so_far))
+        rows = rows.withColumn(operator.earlier(name), F.lag(F.col(y)).over(in_order))
+    return rows
+
+
+def _end(function: str, value: Column, window: WindowSpec, is_double: bool) -> Column:
+    """Returns the running `min` or `max`. Sail begins one of doubles with the largest finite number."""
+    if not is_double:
+        return F.min(value).over(window) if function == "min" else F.max(value).over(window)
+    infinity = F.lit(float("inf"))
+    some = F.count(value).over(window) > 0
+    if function == "max":
+        return F.coalesce(F.max(F.when(value > -infinity, value)).over(window), F.when(some, -infinity))
+    reached = F.max(F.when(value == infinity, 1)).over(window) == 1
+    rest = F.when(reached, infinity).when(some, F.lit(float("nan")))
+    return F.coalesce(F.min(F.when(value < infinity, value)).over(window), rest)
+
+
+def _finished(operator: Running, name: str, types: Mapping[str, Type]) -> str:
+    """Returns SQL for a result over its partial results."""
+    call, partial_ = operator.calls[name], column(f"{name}$x")
+    type_ = operator.type_of(name, types)
+    match call.function:
+        case "lag":
+            return column(operator.before(name))
+        case "delta" | "delta resets" | "increase" | "increase since":
+            read = operator.columns(name, types)
+            return expression_sql.sql(operator.difference(name), {**types, **read})
+        case "avg":
+            return f"nanvl({partial_}, double('NaN')) / nullif({column(f'{name}$n')}, 0)"
+        case "sum" if type_ != DOUBLE:
+            return f"try_cast({partial_} AS {type_.spark})"
+        case _:
+            return partial_

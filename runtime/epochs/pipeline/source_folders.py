@@ -1,0 +1,85 @@
+"""The folders of the streams of a run: the files that are in them, and whether a folder is there at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from attrs import define, field
+
+from cedilla.compiler.plan import Plan, Source, folders
+from cedilla.runtime.connectors.formats.listing import ByName
+from cedilla.runtime.connectors.storage.files import Files, FoundFile
+from cedilla.runtime.epochs.checkpoint.arrivals import Found
+from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolders
+from cedilla.runtime.epochs.options.places import no_folder
+from cedilla.runtime.epochs.pipeline.delta_sources import DeltaSources
+
+
+@define(eq=False)
+class SourceFolders:
+    """The folders of some streams. `tell` gets a line where a folder is gone or back; `is_once`: a folder that is gone
+    ends the run."""
+
+    files: Files
+    plan: Plan
+    streams: Sequence[Source]
+    tables: DeltaSources
+    known: KnownFolders
+    tell: Callable[[str], None]
+    is_once: bool = False
+    _gone: set[str] = field(init=False, factory=set[str])
+    _markers: dict[str, Sequence[FoundFile]] = field(init=False, factory=dict[str, Sequence[FoundFile]])
+    """The files of each folder of markers at the last look, if no file of tuples cut it."""
+
+    def look(self) -> dict[str, Found]:
+        """The files of each stream; nothing of one that lacks a folder, or its markers would overtake its tuples.
+
+        Raises `DiagnosticError`: RQ345, RQ401, and what `DeltaSources.look` raises.
+        """
+        return {stream.name: self._look(stream) for stream in self.streams}
+
+    def _look(self, source: Source) -> Found:
+        """Two folders cannot be listed at once: a file of tuples that comes while the markers are listed is the place
+        where both stop."""
+        is_table = source.format_kind.is_table
+        by_name = self._names(source)
+        data = [] if is_table else self.files.tree(source.path, of_source=True)
+        markers = [] if source.markers is None else self.files.tree(source.markers, of_source=True)
+        if self._is_gone(source, data, markers):
+            return Found()
+        if is_table:
+            data = self.tables.look(source.name)
+        if self._markers.get(source.name, []) == markers:
+            return Found(data, markers, None, by_name, not is_table)
+        stop = self.tables.first_unread(source.name) if is_table else self._first_new(source, data)
+        self._markers[source.name] = [] if stop else markers
+        return Found(data, markers, stop, by_name, not is_table)
+
+    def _names(self, source: Source) -> ByName | None:
+        if not source.by_name:
+            return None
+        absolute = self.files.absolute
+        return ByName(absolute(source.path), absolute(source.markers) if source.markers else "")
+
+    def _is_gone(self, source: Source, data: Sequence[FoundFile], markers: Sequence[FoundFile]) -> bool:
+        gone: set[str] = set()
+        for name, folder, what in folders(self.plan, source.name):
+            if (markers if folder == source.markers else data) or self.files.exists(folder):
+                if folder in self._gone:
+                    self.tell(f"{folder} of {what} is back")
+                continue
+            if self.is_once:
+                raise no_folder(self.plan, name, folder, what)
+            if folder not in self._gone:
+                self.tell(f"{folder} of {what} is not there any more: the run waits for it")
+            gone.add(folder)
+        self._gone -= {folder for _, folder, _ in folders(self.plan, source.name)}
+        self._gone |= gone
+        return bool(gone)
+
+    def _first_new(self, source: Source, data: Sequence[FoundFile]) -> FoundFile | None:
+        """The first file of tuples that was not there before."""
+        recorded = {file.path for file in data}
+        new = (file for file in self.files.tree(source.path) if file.path not in recorded and file.length)
+        order = (lambda f: (0, f.path)) if source.by_name else (lambda f: (f.modified, f.path))
+        return min(new, key=order, default=None)

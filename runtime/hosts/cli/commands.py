@@ -1,0 +1,155 @@
+"""The group of commands: what `cedilla` alone shows, a command that does not exist, and Ctrl-C."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import click
+
+from cedilla.grammar.diagnostics.suggestions import suggest
+from cedilla.runtime.hosts.terminal.console import Console, open_closed_streams
+
+STOPPED = 130
+"""The exit status after Ctrl-C, as a shell has it: 128 and the signal's number."""
+
+
+_ELSEWHERE = {
+    **dict.fromkeys(("start", "execute", "exec", "submit", "launch", "go"), "run"),
+    **dict.fromkeys(("lint", "verify-query", "parse"), "check"),
+    **dict.fromkeys(("format", "pretty"), "fmt"),
+    **dict.fromkeys(("show", "describe", "plan-query", "graph"), "explain"),
+    **dict.fromkeys(("build", "generate", "codegen"), "compile"),
+    **dict.fromkeys(("cat", "print", "output", "tail"), "read"),
+    **dict.fromkeys(("state", "info", "ps"), "status"),
+    **dict.fromkeys(("web", "page", "dashboard", "serve", "monitor", "metrics"), "ui"),
+    **dict.fromkeys(("retry", "requeue", "resend"), "replay"),
+    "help": "--help",
+    "version": "--version",
+}
+"""Maps names in other programs to commands."""
+
+
+_OPTIONS_ELSEWHERE = {
+    **dict.fromkeys(("output", "out", "to"), "sink"),
+    **dict.fromkeys(("input", "in", "from"), "source"),
+    **dict.fromkeys(("state", "checkpoint-dir", "checkpoint-location"), "checkpoint"),
+    **dict.fromkeys(("arg", "var", "parameter", "params"), "param"),
+    **dict.fromkeys(("setting", "option"), "set"),
+    "config": "conf",
+}
+"""Maps names in other programs to options."""
+
+
+class Commands(click.Group):
+    """Commands in groups by what they are for, each with the page of the documentation that describes it."""
+
+    groups: ClassVar[dict[str, tuple[str, ...]]] = {
+        "Run a query": ("run", "simulate", "verify", "compile", "replay"),
+        "Understand and change one": ("check", "explain", "trace", "fmt", "plan"),
+        "Look at what is there": ("ui", "read", "status", "doctor", "validate", "canonize", "suspect"),
+        "Write a stream": ("accent",),
+        "Write a query": ("init", "test", "rule", "lsp"),
+    }
+    pages: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("run", "compile", "status"), "docs/running.md"),
+        "read": "docs/sources-and-outputs.md",
+        **dict.fromkeys(("check", "explain", "trace", "simulate", "verify", "fmt", "plan"), "docs/tools.md"),
+        "accent": "docs/produce.md",
+        **dict.fromkeys(("ui", "replay"), "docs/live-page.md"),
+        **dict.fromkeys(("validate", "canonize", "suspect"), "docs/stream-tools.md"),
+        "doctor": "docs/reliability.md",
+        "lsp": "docs/editors.md",
+        **dict.fromkeys(("init", "test", "rule"), "docs/tools.md"),
+    }
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """A command ends its help with the page that says more."""
+        name = name or cmd.name or ""
+        if name in self.pages and cmd.epilog is None:
+            cmd.epilog = f"Documentation: {self.pages[name]}"
+        super().add_command(cmd, name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        named = {name for names in self.groups.values() for name in names}
+        rest = tuple(name for name in self.list_commands(ctx) if name not in named)
+        for title, names in {**self.groups, "Others": rest}.items():
+            commands = [(name, command) for name in names if (command := self.get_command(ctx, name))]
+            if commands:
+                limit = formatter.width - 6 - max(len(name) for name, _ in commands)
+                with formatter.section(title):
+                    formatter.write_dl(
+                        [(name, listed.get_short_help_str(limit)) for name, listed in commands]
+                    )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Returns the command of a name. Refuses an unknown name with the nearest known one."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            near = _ELSEWHERE.get(name.lower()) or suggest(name, self.list_commands(ctx))
+            if near is not None:
+                hint = f"did you mean `{near}`?"
+            elif name.endswith(".rq"):
+                hint = f"to run it: {ctx.command_path} run {name}"
+            else:
+                hint = f"`{ctx.command_path}` alone lists them"
+            raise click.UsageError(f"there is no command `{name}`; {hint}", ctx)
+        matched_name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _check_values(command, rest)
+        return matched_name, command, rest
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        open_closed_streams()
+        return super().main(*args, **settings)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; Ctrl-C ends it without a trace."""
+        try:
+            return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            near = _nearest_option(error)
+            hint = "" if near is None else f" Did you mean '{near}'?"
+            raise click.UsageError(f"No such option '{error.option_name}'.{hint}", error.ctx) from None
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+            ctx.exit(STOPPED)
+        except (OSError, MemoryError) as problem:
+            if isinstance(problem, BrokenPipeError):  # whoever reads the output has gone
+                raise
+            from cedilla.runtime.connectors.storage.system_errors import no_memory, refused
+
+            error_of_system = refused(problem) if isinstance(problem, OSError) else no_memory(str(problem))
+            ctx.exit(Console().failed(error_of_system, {}))
+
+
+def _options(command: click.Command) -> dict[str, click.Option]:
+    return {
+        name: option for option in command.params if isinstance(option, click.Option) for name in option.opts
+    }
+
+
+def _check_values(command: click.Command, args: list[str]) -> None:
+    """Raises `BadOptionUsage` if an option takes the place of another one's value: `--checkpoint --once`."""
+    options = _options(command)
+    for name, value in pairwise(args):
+        if name == "--":
+            return
+        if name not in options or options[name].is_flag or options[name].count:
+            continue
+        if value in options and not isinstance(options[name].flag_value, str):  # one that may have no value
+            raise click.BadOptionUsage(
+                name, f"Option '{name}' requires an argument, found the option '{value}'."
+            )
+
+
+def _nearest_option(error: click.NoSuchOption) -> str | None:
+    """Returns the option that is likely meant."""
+    if error.ctx is None:
+        return None
+    options = {name.lstrip("-"): name for name in _options(error.ctx.command)}
+    typed = error.option_name.lstrip("-").replace("_", "-")
+    near = _OPTIONS_ELSEWHERE.get(typed) or suggest(typed, options, most=2)
+    return options.get(near or "")

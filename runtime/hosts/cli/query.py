@@ -1,0 +1,220 @@
+"""Commands about the text of a query, none of which starts Spark: check, compile, explain, fmt, trace."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
+from cedilla.grammar.diagnostics.printable import printable
+from cedilla.runtime.hosts.cli.inputs import compiled_query, json_text, known_domains, read_query, reported
+from cedilla.runtime.hosts.cli.options import engine_option, format_option, query_argument
+from cedilla.runtime.hosts.terminal.command_options import allow_path_option, param_option, params_of
+from cedilla.runtime.hosts.terminal.console import USAGE, Console
+
+if TYPE_CHECKING:
+    from cedilla.compiler import Engine
+    from cedilla.compiler.plan import Plan
+    from cedilla.runtime.epochs.checkpoint.commits import Commit
+
+STRICT = ("RQ106", "RQ125", "RQ126", "RQ130", "RQ159", "RQ162")
+"""Warnings that `check --strict` fails on."""
+
+_output = click.option(
+    "-o",
+    "output",
+    metavar="FILE.py",
+    type=click.File("w", encoding="utf-8", lazy=True),
+    default="-",
+    help="The file of the program; standard output by default.",
+)
+
+
+@click.command("compile")
+@query_argument
+@_output
+def compile_command(query: str, output: TextIO) -> None:
+    """Write the PySpark program of a query; `spark-submit` of it does what `run` does."""
+    console = Console()
+    _, texts, compiled = compiled_query(query, console)
+    console.diagnostics(compiled.warnings, texts)
+    output.write(compiled.program)
+
+
+@click.command("explain")
+@query_argument
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "dot", "mermaid"]),
+    default="text",
+    help="Text, JSON as data, or a diagram for Graphviz or Mermaid.",
+)
+@click.option("--full", is_flag=True, help="With signatures, invariants, and the rule of each reaction.")
+@click.option(
+    "--evolution", is_flag=True, help="For every accent a source may send: where it goes, waits, aborts."
+)
+@click.option(
+    "--trace", "trace", is_flag=True, help="For every relation: its line, its inputs, what is known of it."
+)
+@click.option("--spark", is_flag=True, help="The DataFrame code of every output.")
+@engine_option
+def explain_command(query: str, form: str, engine: Engine, **views: bool) -> None:
+    """Show the plan in words: what each operator keeps and until when, and what it does with accents.
+
+    Or one of the other views. Lines fit the terminal, else 100 columns or COLUMNS. Starts no Spark.
+    """
+    from cedilla.compiler.explain.views import show
+
+    chosen = [name for name, is_chosen in views.items() if is_chosen]
+    if len(chosen) > 1:
+        raise click.UsageError(f"one of --{' and --'.join(chosen)}, please")
+    if chosen and form in ("dot", "mermaid"):
+        raise click.UsageError(f"--format {form} is for the plan, without --{chosen[0]}")
+    console = Console()
+    _, texts, compiled = compiled_query(query, console, engine)
+    shown = show(compiled, *chosen, form=form, color=console.color, texts=texts, width=console.width)
+    console.out(shown, painted=console.color)
+
+
+@click.command("check")
+@query_argument
+@format_option
+@click.option("--strict", is_flag=True, help="Exit status 1 also for warnings of what is likely wrong.")
+@engine_option
+def check_command(query: str, form: str, strict: bool, engine: Engine) -> None:
+    """Show the diagnostics of a query, those of its state too; exit status 1 if one is an error. Starts no Spark."""
+    console = Console()
+    texts, diagnostics = _diagnose(query, engine)
+    if form == "json":
+        console.out(
+            json_text({"version": 1, "diagnostics": [to_json(diagnostic) for diagnostic in diagnostics]})
+        )
+    else:
+        console.out(render(diagnostics, texts) or f"{query}: nothing to complain about")
+    if any(diagnostic.code in USAGE for diagnostic in diagnostics):
+        sys.exit(2)
+    sys.exit(
+        any(
+            diagnostic.severity == "error" or (strict and diagnostic.code in STRICT)
+            for diagnostic in diagnostics
+        )
+    )
+
+
+@click.command("trace")
+@click.argument("query", metavar="[QUERY]", required=False)
+@param_option
+@click.argument("more", metavar="[MARKER]...", nargs=-1)
+@click.option(
+    "--on", "of_sources", metavar="SOURCE MARKER", nargs=2, multiple=True, help="A marker of a source."
+)
+@click.option(
+    "--checkpoint", metavar="DIR", help="Begin with the state of a run, and its query; QUERY is left out."
+)
+@format_option
+@allow_path_option
+def trace_command(
+    query: str | None,
+    more: tuple[str, ...],
+    of_sources: tuple[tuple[str, str], ...],
+    checkpoint: str | None,
+    form: str,
+) -> None:
+    """Show what every operator would do with accents and punctuations, one after the other, without running.
+
+    MARKERs without --on go to the same source, without any --on to the query's only stream. With --checkpoint they
+    come after all that the run has committed. Exit status 1 if the query could not continue. Starts no Spark.
+    """
+    from cedilla.runtime.tools.inspect.trace import marker_name, trace
+    from cedilla.runtime.tools.inspect.trace_texts import trace_json, trace_text
+
+    if checkpoint is not None and query is not None:
+        query, more = None, (query, *more)
+    if more and len({source for source, _ in of_sources}) > 1:
+        raise click.UsageError("with several sources every marker requires an --on")
+    if not more and not of_sources:
+        raise click.UsageError("a MARKER, please, such as '[[alter(t, y -> y * 2)]]'")
+    console = Console()
+    plan, commit, texts = _traced_plan(query, checkpoint, console)
+    only = [of_sources[0][0]] if of_sources else [s.name for s in plan.sources if not s.table]
+    if len(only) != 1:
+        raise click.UsageError(f"--on SOURCE MARKER, please: the query has the streams {', '.join(only)}")
+    markers = [*of_sources, *((only[0], text) for text in more)]
+    for source, _ in markers:
+        if source not in plan.source_of:
+            names = ", ".join(plan.source_of)
+            raise click.UsageError(f"the query has no source `{source}`; it has {names}")
+    texts = {**texts, **{marker_name(number): text for number, (_, text) in enumerate(markers, 1)}}
+    with reported(console, texts):
+        if form == "json":
+            console.out(json_text(trace_json(trace(plan, markers, commit))))
+            return
+        for number, traced in enumerate(trace(plan, markers, commit)):
+            console.out(("\n" if number else "") + trace_text(traced))
+
+
+def _traced_plan(
+    query: str | None, checkpoint: str | None, console: Console
+) -> tuple[Plan, Commit | None, Mapping[str, str]]:
+    """Returns the plan of a query or of a checkpoint, the last commit of that, and the text of the query by its
+    name."""
+    if checkpoint is not None:
+        from cedilla.runtime.epochs.checkpoint.checkpoint_folder import read_checkpoint
+
+        with reported(console, {}):
+            folder = read_checkpoint(checkpoint)
+        return folder.stored.plan, folder.commit, {}
+    if query is None:
+        raise click.UsageError("a QUERY, please, or --checkpoint DIR")
+    name, texts, compiled = compiled_query(query, console)
+    return known_domains(compiled.plan, name, console), None, texts
+
+
+@click.command("fmt")
+@click.argument("queries", metavar="QUERY...", nargs=-1, required=True)
+@click.option(
+    "--check", "only_check", is_flag=True, help="Write nothing; exit status 1 if a text would change."
+)
+def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
+    """Lay out queries in one style, in place; `-` goes from standard input to standard output. Starts no Spark."""
+    from cedilla.grammar.formatting.formatter import format_query
+    from cedilla.grammar.parser import parse_query
+
+    console = Console()
+    changed = False
+    for query in queries:
+        texts: dict[str, str] = {}
+        with reported(console, texts):
+            name, text = read_query(query)
+            texts[name] = text
+            laid_out = format_query(parse_query(text, name, keep_names=True, check=_is_right), text)
+        changed = changed or laid_out != text
+        if only_check and laid_out != text:
+            console.out(f"{name}: would be laid out differently")
+        elif not only_check and query == "-":
+            sys.stdout.write(printable(laid_out) if sys.stdout.isatty() else laid_out)
+        elif not only_check and laid_out != text:
+            Path(query).write_text(laid_out, encoding="utf-8")
+    sys.exit(only_check and changed)
+
+
+def _is_right(text: str, start: int) -> bool:
+    from cedilla.compiler.compile import is_right  # a wrong text only needs it
+
+    return is_right(text, start)
+
+
+def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
+    """Returns the text of a query by its name, and all findings about it for an engine."""
+    from cedilla.runtime.tools.inspect.check import all_diagnostics
+
+    try:
+        name, text = read_query(query)
+    except DiagnosticError as error:
+        return {}, error.diagnostics
+    return {name: text}, all_diagnostics(text, name, params_of(click.get_current_context()), engine)

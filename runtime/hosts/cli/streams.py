@@ -1,0 +1,219 @@
+"""Commands about one stream, none of which starts Spark: validate, canonize, suspect, accent, read."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from cedilla.grammar.diagnostics import Diagnostic, render
+from cedilla.runtime.hosts.cli.inputs import compiled_query, json_text, markers_of, reported, schema_of
+from cedilla.runtime.hosts.cli.options import Stream, format_option, schema_option, stream_options
+from cedilla.runtime.hosts.terminal.console import Console
+
+if TYPE_CHECKING:
+    from cedilla.runtime.tools.reading.reading import InUnits
+    from cedilla.runtime.tools.stream_tools.places import OrderedStream
+    from cedilla.runtime.tools.stream_tools.schema import Schema
+
+
+def _opened(stream: Stream, console: Console) -> tuple[Schema, list[OrderedStream]]:
+    """Returns the schema of the streams that a command names, and the streams; exits if there are none."""
+    from cedilla.runtime.tools.stream_tools.places import streams_at, with_schema
+
+    schema = schema_of(stream, console)
+    with reported(console, {}):
+        return with_schema(streams_at(stream.path, markers_of(stream, schema, console)), schema)
+
+
+@click.command("validate")
+@stream_options
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    help="Show N findings.",
+)
+@format_option
+def validate_command(
+    stream: Stream,
+    limit: int,
+    form: str,
+) -> None:
+    """Say whether a stream is valid: its markers, and its tuples by them. Exit status 1 if not. Starts no Spark.
+
+    STREAM is a file in JSON Lines or CSV, a folder of them, `-`, or a topic, HOST:PORT/TOPIC, each partition of which
+    is a stream.
+    """
+    from cedilla.runtime.tools.stream_tools.validate import Verdict, validate, verdict_json, verdict_text
+
+    console = Console()
+    schema, streams = _opened(stream, console)
+    shown: list[Diagnostic] = []
+
+    def show(diagnostic: Diagnostic) -> None:
+        if len(shown) < limit:
+            shown.append(diagnostic)
+            if form == "text":
+                console.out(render([diagnostic], {}) + "\n")
+
+    verdict = Verdict()
+    with reported(console, {}):
+        for part in streams:
+            validate(part.lines, schema, show, verdict)
+    console.out(
+        json_text(verdict_json(verdict, shown))
+        if form == "json"
+        else verdict_text(verdict, stream.path, len(shown))
+    )
+    sys.exit(not verdict.valid)
+
+
+@click.command("suspect")
+@stream_options
+@click.option(
+    "--by", metavar="NAME", multiple=True, help="An attribute that tells groups apart; may be repeated."
+)
+@format_option
+def suspect_command(
+    stream: Stream,
+    by: tuple[str, ...],
+    form: str,
+) -> None:
+    """Look for changes of unit that no accent announces, and propose the accents. Exit status 1 if there are any.
+
+    STREAM is a file in JSON Lines or CSV, a folder of them, `-`, or a topic, HOST:PORT/TOPIC, each partition of which
+    is a stream. Starts no Spark.
+    """
+    from cedilla.runtime.tools.stream_tools.groupings import Search, groupings_of
+    from cedilla.runtime.tools.stream_tools.suspect import diagnostic, suspect_json
+
+    console = Console()
+    schema, streams = _opened(stream, console)
+    if unknown := set(by) - {a.name for a in schema.source.attributes}:
+        raise click.UsageError(f"--by: the stream has no {', '.join(sorted(unknown))}")
+    findings: list[dict[str, object]] = []
+    tuples, texts = 0, list[str]()
+    with reported(console, {}):
+        for part in streams:
+            search = Search(schema, [by] if by else groupings_of(schema.source))
+            before = len(findings)
+            for suspect in search.of(part.lines):
+                findings.append(suspect_json(suspect))
+                if form == "text":
+                    console.out(render([diagnostic(suspect)], {}) + "\n")
+            tuples += search.tuples
+            texts.append(search.text(part.name, len(findings) - before))
+    if form == "json":
+        console.out(json_text({"version": 1, "tuples": tuples, "suspects": findings}))
+    else:
+        console.out("\n".join(texts))
+    sys.exit(bool(findings))
+
+
+@click.command("canonize")
+@stream_options
+@click.option("--rules", is_flag=True, help="Replace pair by pair, in memory, and count the cases used.")
+def canonize_command(stream: Stream, rules: bool) -> None:
+    """Write a valid stream in canonical order, and in the units of its start. Starts no Spark.
+
+    STREAM is a file in JSON Lines or CSV, a folder of them, `-`, or a partition of a topic, HOST:PORT/TOPIC/NUMBER.
+    """
+    from collections import Counter
+
+    from cedilla.runtime.tools.stream_tools.canonize import canonize
+    from cedilla.runtime.tools.stream_tools.places import single_stream, with_schema
+
+    console = Console()
+    used: Counter[str] | None = Counter() if rules else None
+    with reported(console, {}):
+        declared = schema_of(stream, console)
+        single = single_stream(stream.path, markers_of(stream, declared, console))
+        schema, (single,) = with_schema([single], declared)
+        console.diagnostics(canonize(single.lines, schema, sys.stdout, used), {})
+    for name, count in sorted((used or {}).items()):
+        console.note(f"{name.replace('_', ' ')}: {count:,}")
+
+
+@click.command("accent")
+@stream_options
+@click.argument("texts", metavar="MARKER...", nargs=-1, required=True)
+def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
+    """Write markers at the end of a stream, after a check that they are right there. Starts no Spark.
+
+    STREAM is a file in JSON Lines, or a folder, into which a file is written; with --markers the file goes there. Or it
+    is a topic, HOST:PORT/TOPIC, each partition of which gets them, or one, HOST:PORT/TOPIC/NUMBER.
+    MARKER is an accent, `[[s = 2, unit(t, degC)]]`, or a punctuation, `[ts < 60]`.
+    """
+    from cedilla.runtime.tools.produce.stream import Stream as Sender
+    from cedilla.runtime.tools.stream_tools.places import streams_at
+
+    console = Console()
+    with reported(console, {}):
+        streams_at(stream.path, stream.markers)  # they are there
+    schema = schema_of(stream, console)
+    with reported(console, {}):
+        sender = Sender.of(
+            stream.path, schema, stream.markers, lambda diagnostic: console.diagnostics([diagnostic], {})
+        )
+        with sender:
+            for text in texts:
+                sender.marker(text)
+    console.note(f"{len(texts)} written to {stream.markers or stream.path}")
+
+
+_SECONDS = 1.0
+"""The pause between two looks for an output that does not exist yet."""
+
+
+@click.command("read")
+@click.argument("folder", metavar="FOLDER")
+@click.option(
+    "--units",
+    type=click.Choice(["canonical", "original", "latest"]),
+    default="canonical",
+    show_default=True,
+    help="Every accent undone; the same, but nothing where it has no one meaning; or as it would be written now.",
+)
+@click.option("--follow", is_flag=True, help="Wait for new epochs, and for the first one, until Ctrl-C.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "table"]),
+    default="jsonl",
+    show_default=True,
+    help="A tuple a line as JSON, or a table.",
+)
+@schema_option
+@click.option("--query", metavar="QUERY", help="Take the types from the query that writes the output.")
+def read_command(
+    folder: str, units: InUnits, follow: bool, form: str, schema: str | None, query: str | None
+) -> None:
+    """Print the tuples of an output, each attribute in one unit, for readers that know no accents. Starts no engine.
+
+    FOLDER is in JSON Lines, XML (with --query or --schema) or Parquet; or it is a topic, HOST:PORT/TOPIC.
+    """
+    from cedilla.runtime.tools.reading.reading import is_there, read
+    from cedilla.runtime.tools.stream_tools.row_texts import json_line, tables
+
+    console = Console()
+    texts: dict[str, str] = {} if schema is None else {"<schema>": schema}
+    with reported(console, texts):
+        compiled = None if query is None else compiled_query(query, console)[2]
+        try:
+            if follow and not is_there(folder):
+                console.note(f"waiting for {folder}")
+                while not is_there(folder):
+                    time.sleep(_SECONDS)
+            reading = read(folder, units, query=compiled, schema=schema)
+            rows = reading.follow() if follow else reading.rows()
+            for text in (
+                tables(rows) if form == "table" else (json_line(row) for row in rows if row is not None)
+            ):
+                console.data(text)
+        except KeyboardInterrupt:
+            sys.exit(130)

@@ -1,0 +1,130 @@
+"""Runs a compiled program with a console: for `cedilla run` and, as its `main`, for `spark-submit`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Mapping
+from contextlib import nullcontext
+from functools import partial
+
+from cedilla.compiler.codegen.program import flow_text
+from cedilla.compiler.compile import compile_query
+from cedilla.compiler.explain.analysis.findings import warnings
+from cedilla.compiler.plan import Plan
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.connectors.storage.system_errors import no_memory
+from cedilla.runtime.engines.spark.java_messages import silence
+from cedilla.runtime.engines.spark.last_words import LastWords
+from cedilla.runtime.engines.spark.memory import MemoryGrowth, restart_process
+from cedilla.runtime.epochs.options.options import Options, apply
+from cedilla.runtime.epochs.options.places import default_checkpoint
+from cedilla.runtime.epochs.pipeline.failures import killed, with_commit
+from cedilla.runtime.epochs.pipeline.program import MemoryLimitExceeded, start
+from cedilla.runtime.epochs.pipeline.report import EpochReport
+from cedilla.runtime.epochs.pipeline.running_epoch import Flow
+from cedilla.runtime.epochs.pipeline.sessions import engine_of
+from cedilla.runtime.epochs.pipeline.stopping import Stopping
+from cedilla.runtime.hosts.terminal.command_options import run_options
+from cedilla.runtime.hosts.terminal.console import open_closed_streams
+from cedilla.runtime.hosts.terminal.run_console import RunConsole
+from cedilla.runtime.hosts.terminal.watch_options import Watching, watch_options
+from cedilla.runtime.hosts.terminal.watcher import watched
+
+
+def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole, watching: Watching) -> int:
+    """Run for the command line: progress and messages on the console. The exit status."""
+    growth, stopping = MemoryGrowth(), Stopping()
+    words = LastWords(partial(last_words, console))
+    stopping.before_exit = words.take_back
+    last: int | None = None
+
+    def tell(report: EpochReport) -> None:
+        nonlocal last
+        last = report.number
+        words.epoch(last)
+        console.epoch(report)
+        if report.engine == "sail":
+            growth.look()
+
+    try:
+        home = options.checkpoint or default_checkpoint(plan)
+        in_process = engine_of(options) == "sail"
+        with (
+            watched(home, watching.ui, watching.metrics, console.address),
+            stopping.terminable(),
+            words.ready() if in_process else nullcontext(),
+        ):
+            start(
+                plan,
+                flow,
+                options,
+                tell,
+                consent=console.consent,
+                on_step=console.note,
+                on_warning=lambda warning: console.diagnostics([warning], {}),
+                growth=growth,
+                stopping=stopping,
+            )
+    except MemoryLimitExceeded:
+        console.note("Sail has taken 1 GiB more of memory than at the start: going on in a new process")
+        console.close()
+        restart_process()
+    except KeyboardInterrupt:
+        silence()
+        after = "the last committed epoch" if last is None else f"epoch {last}, the last that is committed"
+        console.note(f"stopped; the next run continues after {after}")
+        console.close()
+        return stopping.status
+    except DiagnosticError:
+        raise
+    except Exception as problem:
+        console.crashed(problem)
+        raise
+    console.close()
+    return 0
+
+
+def last_words(console: RunConsole, epoch: int | None) -> list[str]:
+    """Returns what another process says after an epoch, if this one has no memory for it, or is killed."""
+    errors = (no_memory("the process ended at an allocation"), killed())
+    return [
+        console.text_of(with_commit(error, -1 if epoch is None else epoch).diagnostics[0]) for error in errors
+    ]
+
+
+def main(query: str, flow: Flow, name: str = "query", params: Mapping[str, str] | None = None) -> None:
+    """The command line of a generated program: the options of `cedilla run`.
+
+    `name`, `params`: the name of the query, and other values for its constants. A flow that is not the query's is
+    refused (RQ415): its data would go one way, and its accents another.
+    """
+    import click
+
+    open_closed_streams()
+
+    @click.command(name=name)
+    @run_options
+    @watch_options
+    def command(options: Options, watching: Watching) -> None:
+        console = watching.console(f"{name}.rq")
+        texts = {f"{name}.rq": query}
+        try:
+            plan = compile_query(query, f"{name}.rq", params).plan
+            options = options.of_query(sys.argv[0], plan)
+            console.diagnostics(warnings(apply(plan, options)), texts)
+            _check_flow(plan, flow)
+            sys.exit(execute(plan, flow, options, console, watching))
+        except DiagnosticError as error:
+            sys.exit(console.failed(error, texts))
+
+    command()
+
+
+def _check_flow(plan: Plan, flow: Flow) -> None:
+    """Raise RQ415 unless a program's flow is the one that its query is compiled to."""
+    if ast.dump(ast.parse(inspect.getsource(flow))) != ast.dump(ast.parse(flow_text(plan))):
+        hint = "edit the `.rq` file, and `cedilla compile` it again"
+        message = "the flow of this program is not that of its query: one was edited, or another version compiled it"
+        raise failure("RQ415", message, hint=hint)

@@ -1,5 +1,0 @@
-"""Reads an output without knowledge of accents: rows, pandas, Arrow or Spark in one unit (theory D0).
-
-In: a folder or a topic of output. Out: its tuples, decoded. Imports `stream_tools`, `formats`, `control`,
-`engines`, `records`, `storage` and `topics`.
-"""

@@ -1,4 +1,0 @@
-"""Rows that operators keep between epochs: Parquet segments, and the rows that wait in them.
-
-In: canonical DataFrames. Out: the same, by region; counts. Imports `engines`, `records` and `storage`.
-"""

@@ -1,0 +1,105 @@
+"""The plan of a checkpoint as a graph for a page: nodes in layers, with what `explain` knows of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cedilla.compiler.explain.explanation import explain_json
+from cedilla.compiler.plan import Plan
+from cedilla.runtime.epochs.checkpoint.inventory import Stored
+
+
+def plan_graph(plan: Plan) -> dict[str, Any]:
+    """Returns the nodes of a plan, each with its layer from the sources, and the edges."""
+    explained = explain_json(plan)
+    nodes = [
+        *(_source(part) for part in explained["sources"]),
+        *(_operator(part) for part in explained["operators"]),
+        *(_emit(part) for part in explained["emits"]),
+    ]
+    layers = _layers(nodes)
+    for node in nodes:
+        node["layer"] = layers[node["id"]]
+    return {"nodes": nodes, "edges": [[name, node["id"]] for node in nodes for name in node["inputs"]]}
+
+
+def with_state(graph: Mapping[str, Any], state: Sequence[Stored], waiting: Mapping[str, list[str]]) -> Any:
+    """Returns a graph with the rows and bytes of each operator's state, and what waits there."""
+    nodes = [
+        {
+            **node,
+            "rows": sum(stored.rows or 0 for stored in state if _is_of(stored, node["id"])),
+            "bytes": sum(stored.bytes for stored in state if _is_of(stored, node["id"])),
+            "waits": waiting.get(node["id"], []),
+        }
+        for node in graph["nodes"]
+    ]
+    return {**graph, "nodes": nodes}
+
+
+def _is_of(stored: Stored, name: str) -> bool:
+    return stored.name == name or stored.name.startswith(f"{name}.")
+
+
+def _source(source: Mapping[str, Any]) -> dict[str, Any]:
+    attributes = [
+        f"{a['name']}{'?' if a['optional'] else ''}: {a['type']}{' in ' + a['unit'] if a['unit'] else ''}"
+        for a in source["attributes"]
+    ]
+    facts = [f"from {source['format']} {source['path']}", *attributes]
+    facts += [f"punctuated on {', '.join(scheme)}" for scheme in source["punctuated"]]
+    kind = "table" if source["table"] else "stream"
+    return _node(source["name"], kind, source["name"], (), source["line"], facts)
+
+
+def _operator(operator: Mapping[str, Any]) -> dict[str, Any]:
+    invariants, keeps = operator["invariants"], operator["state"]["keeps"]
+    parameters = [
+        f"{name}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in operator["parameters"].items()
+    ]
+    facts = [
+        *parameters,
+        f"passes {invariants['passes']}",
+        f"propagates {invariants['propagates']}",
+        *([f"purges {invariants['purges']}"] if operator["stateful"] else ["keeps nothing"]),
+        *(f"keeps {kept['what']}: {kept['bound']}, {kept['because']}" for kept in keeps),
+        *_reactions(operator["reactions"]),
+    ]
+    return _node(
+        operator["name"], operator["operator"], operator["name"], operator["inputs"], operator["line"], facts
+    )
+
+
+def _reactions(reactions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns what accents do, attributes with the same reaction together."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for reaction in reactions:
+        for kind in ("add", "drop", "alter"):
+            if (outcome := reaction.get(kind)) is not None:
+                alike.setdefault((kind, outcome["kind"], outcome["rule"]), []).append(reaction["attribute"])
+    return [
+        f"{kind} of {', '.join(dict.fromkeys(names))}: {what} ({rule})"
+        for (kind, what, rule), names in alike.items()
+    ]
+
+
+def _emit(emit: Mapping[str, Any]) -> dict[str, Any]:
+    facts = [f"to {emit['format']} {emit['path']}"]
+    facts += ["in original units"] if emit["original_units"] else []
+    return _node(f"emit {emit['name']}", "emit", emit["name"], (emit["relation"],), emit["line"], facts)
+
+
+def _node(
+    id_: str, kind: str, name: str, inputs: Sequence[str], line: int, facts: Sequence[str]
+) -> dict[str, Any]:
+    return {"id": id_, "kind": kind, "name": name, "inputs": list(inputs), "line": line, "facts": list(facts)}
+
+
+def _layers(nodes: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Returns the length of the longest way from a source to each node; nodes are in topological order."""
+    layers: dict[str, int] = {}
+    for node in nodes:
+        layers[node["id"]] = 1 + max((layers[name] for name in node["inputs"]), default=-1)
+    return layers

@@ -1,0 +1,216 @@
+"""`cedilla replay`: sends lines of a quarantine again, as a new file of their source, once their cause is mended.
+
+A line that comes again is read by the accents of now. One that an accent after it describes would be read wrongly, so
+it is refused (theory 2.5).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from attrs import evolve, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.markers import Drop, Grow
+from cedilla.compiler.plan import Source
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.parser import single_accents
+from cedilla.runtime.connectors.records.json_objects import object_of
+from cedilla.runtime.connectors.records.lines import local_path
+from cedilla.runtime.connectors.records.path_keys import keys_in
+from cedilla.runtime.connectors.records.rejections import LATE
+from cedilla.runtime.connectors.storage.files import Files, FoundFile, name_of
+from cedilla.runtime.connectors.storage.sealed import SealedFiles
+from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.epochs.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
+from cedilla.runtime.epochs.checkpoint.inventory import quarantine_files
+from cedilla.runtime.epochs.checkpoint.journal import JOURNAL, read_journal
+from cedilla.runtime.epochs.checkpoint.set_aside import SetAsideLine, set_aside_lines
+
+RECORD = "replayed.json"
+"""The document of a checkpoint with the files of the quarantine whose lines were sent again, by source and code."""
+_FILE = re.compile(r"epoch=(\d+)\.jsonl")
+
+
+@frozen
+class Replay:
+    """The lines of a source with a code, each after the number of its epoch, and the files of the quarantine that have
+    them."""
+
+    source: str
+    code: str
+    lines: tuple[tuple[int, SetAsideLine], ...]
+    files: tuple[str, ...]
+
+
+def replays(checkpoint: str, code: str, source: str | None, *, again: bool = False) -> list[Replay]:
+    """Returns the lines with a code that were not sent again yet, by source; with `again`, all.
+
+    Raises `DiagnosticError`: as `read_checkpoint`, RQ496 without any line, RQ478 for a quarantine or a record of
+    replays that was changed.
+    """
+    root = read_checkpoint(checkpoint).root
+    before = {} if again else _record(root)
+    all_replays = [
+        _replay(name, listed, code, before.get(name, {}).get(code, []))
+        for name, listed in quarantine_files(Files(), root).items()
+        if source in (None, name)
+    ]
+    all_replays = [replay for replay in all_replays if replay.lines]
+    if not all_replays:
+        hint = "`cedilla status` lists the codes in quarantine; --again sends lines once more"
+        raise failure("RQ496", f"no line with {code} waits for a replay in {checkpoint}", hint=hint)
+    return all_replays
+
+
+def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> list[Path]:
+    """Writes the lines into new files of the source's folder, and records that. Returns their paths: one for lines of
+    files with the same keys in their paths.
+
+    Raises `DiagnosticError`: RQ496 where the source cannot take them, RQ497 for a line before an accent that describes
+    it, unless it is to be read `as_now`.
+    """
+    of = read_checkpoint(checkpoint)
+    source = of.stored.plan.source_of[replay.source]
+    at = _folder_of(evolve(source, path=of.path_of_run(source.path)), replay.code)
+    if not as_now:
+        _check_units(checkpoint, of, source, replay)
+    contents: dict[Path, bytes] = {}
+    for _, line in replay.lines:
+        folder = _with_keys(at, line)
+        contents[folder] = contents.get(folder, b"") + line.content + b"\n"
+    name = f"replay-{replay.code}-{max(epoch for epoch, _ in replay.lines):012d}"
+    paths: list[Path] = []
+    for folder, content in contents.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        paths.append(_free(folder, name))
+        _aside(paths[-1]).write_bytes(content)
+    # The record comes first: after a crash in between, lines are missing until --again, and never there twice.
+    _add_to_record(of.root, replay)
+    for path in paths:
+        _aside(path).rename(path)
+    return paths
+
+
+def _with_keys(at: Path, line: SetAsideLine) -> Path:
+    """Returns the folder for a line below that of its source: the one with the keys that the line's file had."""
+    file = local_path(unquote(line.file, errors="surrogateescape"))
+    return file.parent if file is not None and keys_in(str(at.resolve()), str(file)) else at
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f"_{path.name}")
+
+
+def _replay(source: str, listed: Sequence[FoundFile], code: str, before: Sequence[str]) -> Replay:
+    lines: list[tuple[int, SetAsideLine]] = []
+    files: list[str] = []
+    for path in (file.path for file in listed):
+        name = name_of(path)
+        number = _FILE.fullmatch(name)
+        if number is None or name in before:
+            continue
+        mine = [line for line in set_aside_lines(Files(), path) if line.code == code]
+        if mine:
+            files.append(name)
+        mine.sort(key=lambda line: (line.file, line.line))
+        lines += ((int(number[1]), line) for line in mine)
+    return Replay(source, code, tuple(lines), tuple(files))
+
+
+def _folder_of(source: Source, code: str) -> Path:
+    """Returns the folder that takes the lines. Raises RQ496."""
+    at = local_path(source.path)
+    why = hint = None
+    if code == LATE:
+        why, hint = "late tuples are late again", "a new checkpoint, with the tuples in their place"
+    elif source.table or source.is_topic or source.format != "json" or at is None:
+        why, hint = "only streams of JSON in local folders take lines again", "--print writes the lines"
+    elif source.by_name:
+        why, hint = (
+            f"`{source.name}` is ordered by name",
+            "--print writes the lines; a file after the last name",
+        )
+    if why is not None or at is None:
+        raise failure("RQ496", f"lines of `{source.name}` with {code} cannot be sent again: {why}", hint=hint)
+    return at
+
+
+def _free(folder: Path, name: str) -> Path:
+    """Returns the path of a new file."""
+    paths = (folder / f"{name}{f'-{n}' if n else ''}.jsonl" for n in range(1_000_000))
+    return next(path for path in paths if not path.exists())
+
+
+# --- the units of now ------------------------------------------------------------------------------------
+
+
+def _check_units(checkpoint: str, folder: CheckpointFolder, source: Source, replay: Replay) -> None:
+    if folder.commit is None:
+        return
+    state = folder.commit.sources[source.name]
+    journal = read_journal(Files(), f"{checkpoint.rstrip('/')}/{JOURNAL}") or {}
+    listed = [recorded for recorded in journal.get("accents", []) if recorded["source"] == source.name]
+    first = min((recorded["epoch"] for recorded in journal.get("accents", [])), default=None)
+    is_whole = journal.get("accents_read") == len(journal.get("accents", []))
+    for epoch, line in replay.lines:
+        if not is_whole and (first is None or first >= epoch):
+            raise _before(source, line, "accents that the journal does not have any more")
+        for accent in listed:
+            if accent["epoch"] >= epoch and _describes(accent["text"], source, state, line.raw):
+                raise _before(source, line, accent["text"])
+
+
+def _before(source: Source, line: SetAsideLine, accent: str) -> DiagnosticError:
+    position = f"{line.file.rpartition('/')[2]}:{line.line}"
+    return failure(
+        "RQ497",
+        f"a line of `{source.name}` came before or next to an accent that may describe it, and would be read by it now",
+        notes=(f"{position}: {line.raw[:200]}", accent),
+        hint="--print writes the lines: mend their values; --as-now sends them to be read in the units of now",
+    )
+
+
+def _describes(text: str, source: Source, state: SourceState, raw: str) -> bool:
+    """Returns False if an accent certainly does not change how a line is read."""
+    row = object_of(raw)
+    try:
+        if (change := read_epoch_change(state, text)) is not None:
+            return not isinstance(change, Grow)
+        accents = [read_accent(source, state, single) for single in single_accents(text)]
+    except DiagnosticError:  # its names are others by now
+        return True
+    for accent in accents:
+        described = regions.attributes(accent.description)
+        values = {n: row[n] for n in described if isinstance(row.get(n), int | str)}
+        is_other = values.keys() == described and regions.contains(accent.description, values) is not True
+        is_absent = bool(row) and accent.primitive.attribute not in row
+        if not (isinstance(accent.primitive, Drop) or is_other or is_absent):
+            return True
+    return False
+
+
+# --- what was sent ---------------------------------------------------------------------------------------
+
+
+def _record(root: str) -> dict[str, dict[str, list[str]]]:
+    documents = SealedFiles(Files(), root)
+    return documents.read(RECORD) if documents.exists(RECORD) else {}
+
+
+def _add_to_record(root: str, replay: Replay) -> None:
+    record = _record(root)
+    of_source = record.setdefault(replay.source, {})
+    of_source[replay.code] = sorted({*of_source.get(replay.code, []), *replay.files})
+    SealedFiles(Files(), root).write(RECORD, json.dumps(record))
+
+
+def texts(replays: Sequence[Replay]) -> Iterator[str]:
+    """Yields the original lines."""
+    for replay in replays:
+        yield from (line.raw for _, line in replay.lines)

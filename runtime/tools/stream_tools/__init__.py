@@ -1,0 +1,6 @@
+"""Works on one stream without a query and without Spark: checks, validates, canonizes, finds unannounced
+changes.
+
+In: lines. Out: findings, canonical streams, proposals. Imports `records`, `change_detection`, `plain`, `topics`,
+`accents`, `descriptions`, `markers` and `sources`.
+"""

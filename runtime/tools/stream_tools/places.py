@@ -1,0 +1,97 @@
+"""The streams at a path: one for a file or folder, one for each partition of a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+from attrs import evolve, frozen
+
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.connectors.records.csv_lines import lines_in
+from cedilla.runtime.connectors.records.lines import Line, files_of, stream_files
+from cedilla.runtime.connectors.records.path_keys import keys_below
+from cedilla.runtime.connectors.records.tuple_lines import tuples_of
+from cedilla.runtime.connectors.topics.topic_lines import RecordedTopic, place_of
+from cedilla.runtime.tools.stream_tools.schema import SAMPLE, Schema, inferred_schema
+
+
+@frozen
+class OrderedStream:
+    """A stream that is one list of lines (theory G38), with its name."""
+
+    name: str
+    lines: Iterator[Line]
+
+
+def streams_at(path: str, markers: str | None = None) -> list[OrderedStream]:
+    """Returns the streams at a path: a file, a folder or `-`; a topic, `host:9092/topic`, or one partition,
+    `host:9092/topic/2`.
+
+    A topic is read up to its present end. Raises `DiagnosticError`: RQ410 without a stream; RQ441 for a
+    topic with a folder of markers; RQ442 to RQ445.
+    """
+    if (address := place_of(path)) is None or Path(path).exists():
+        return [OrderedStream(path, stream_lines(path, markers))]
+    if markers is not None:
+        hint = "markers are records of the topic: one in each partition that it concerns"
+        raise failure("RQ441", f"a topic has no folder of markers, and {path} is one", hint=hint)
+    topic = RecordedTopic(address)
+    return [OrderedStream(topic.name(n), topic.lines(n, *topic.ends(n))) for n in topic.partitions]
+
+
+def single_stream(path: str, markers: str | None = None) -> OrderedStream:
+    """Returns the only stream at a path. Raises as `streams_at`; RQ410 if there are several."""
+    first, *others = streams_at(path, markers)
+    if others:
+        message = f"the topic at {path} has {len(others) + 1} partitions, and each is a stream of its own"
+        raise failure("RQ410", message, hint=f"one of them: {path.partition('?')[0]}/0")
+    return first
+
+
+def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
+    """Returns the lines of a file, a folder, or `-`, in order, with those of its folder of markers in
+    between.
+
+    Raises `DiagnosticError` RQ410 without a stream, or a file is Parquet.
+    """
+    for name in (path, markers or path):
+        if name != "-" and not Path(name).exists():
+            raise _no_stream(f"the stream {name} does not exist")
+    files = stream_files(path, markers) if markers else [(file, False) for file in files_of(path)]
+    for file, _ in files if path != "-" else ():
+        with file.open("rb") as stream:
+            if stream.read(len(_PARQUET)) == _PARQUET:
+                raise _no_stream(f"{file} is Parquet, and only JSON Lines and CSV are read here")
+    return chain.from_iterable(_lines(path, file, only_markers=only) for file, only in files)
+
+
+def _lines(path: str, file: Path, *, only_markers: bool) -> Iterator[Line]:
+    keys = {} if only_markers else keys_below(path, file)
+    for line in lines_in(file):
+        yield evolve(line, only_markers=only_markers, keys=keys) if only_markers or keys else line
+
+
+_PARQUET = b"PAR1"
+
+
+def _no_stream(message: str) -> DiagnosticError:
+    hint = "a file in JSON Lines or CSV, a folder of such files, a topic `host:9092/topic`, or `-`"
+    return failure("RQ410", message, hint=hint)
+
+
+def with_schema(
+    streams: Sequence[OrderedStream], schema: Schema | None
+) -> tuple[Schema, list[OrderedStream]]:
+    """Returns the schema, inferred from the first lines of all streams if it is `None`; and the streams with
+    it.
+    """
+    if schema is not None:
+        return schema, [evolve(stream, lines=tuples_of(stream.lines, schema.source)) for stream in streams]
+    samples = [list(islice(stream.lines, SAMPLE)) for stream in streams]
+    whole = [
+        evolve(stream, lines=chain(sample, stream.lines))
+        for stream, sample in zip(streams, samples, strict=True)
+    ]
+    return inferred_schema(chain.from_iterable(samples)), whole
