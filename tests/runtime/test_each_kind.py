@@ -13,8 +13,7 @@ from attrs import frozen
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.facts import markers
-from cedilla.compiler.plan.formats import SOURCES
-from cedilla.runtime.engines.plain.table_domains import FORMATS_READ
+from cedilla.compiler.plan.formats import FORMATS, SOURCES
 from tests.kit.otlp import request
 from tests.kit.query import Query
 from tests.kit.stream import Item
@@ -120,5 +119,5 @@ def test_a_format_brings_tuples_after_an_accent(spark: SparkSession, tmp_path: P
     run.run()
     expected = [{**row, "t": canonical} for row, canonical in zip(TUPLES, (10.0, 30.0), strict=True)]
     assert run.canonical("r") == expected
-    if format_ in FORMATS_READ:
+    if FORMATS[format_].simulated:
         assert run.simulate().canonical("r") == expected
