@@ -1,5 +1,6 @@
 """Which tests run when: `make test` has one case of each question, `make test-rest` the further ones."""
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,9 +23,12 @@ def soak(*values: Any) -> Any:
     return pytest.param(*values, marks=pytest.mark.soak)
 
 
-def tiered(values: Iterable[Any], count: int = 1) -> list[Any]:
-    """Parameters, of which the first `count` are in `make test`, the others in `make test-rest`; a tuple is a set."""
-    return [
-        value if number < count else rest(*value) if isinstance(value, tuple) else rest(value)
-        for number, value in enumerate(values)
-    ]
+def tiered(values: Iterable[Any], count: int = 1, most: int = sys.maxsize) -> list[Any]:
+    """Parameters: the first `count` are in `make test`, others of the first `most` in `make test-rest`, the last ones in
+    `make soak`. A tuple is a set."""
+
+    def of(number: int, value: Any) -> Any:
+        mark = rest if number < most else soak
+        return value if number < count else mark(*value) if isinstance(value, tuple) else mark(value)
+
+    return [of(number, value) for number, value in enumerate(values)]

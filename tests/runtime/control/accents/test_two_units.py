@@ -52,7 +52,7 @@ def test_two_units_meet_in_that_of_the_left(ends: Ends, left: list[int], right: 
 @pytest.mark.either_engine
 @pytest.mark.parametrize(
     ("ends", "left", "right"),
-    tiered(PAIRS, 2),
+    tiered(PAIRS, 2, 6),
     ids=case_id,
 )
 def test_two_units_meet_in_that_of_the_left_on_an_engine(

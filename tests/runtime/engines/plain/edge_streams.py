@@ -277,6 +277,11 @@ def relations() -> dict[str, str]:
     }
 
 
+def of_each_operator() -> list[str]:
+    """The first relation of each operator: their names begin with its name."""
+    return list({name.partition("_")[0]: name for name in reversed(relations())}.values())
+
+
 JOINED = (*(pair * 2 for pair in "nxdes"), ("at", "at"), ("day", "day"))
 
 

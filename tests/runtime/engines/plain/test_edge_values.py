@@ -12,13 +12,14 @@ from cedilla.runtime import simulate
 from cedilla.runtime.epochs.options.options import Options
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple
-from tests.kit.tiers import tiered
+from tests.kit.tiers import rest, soak
 from tests.runtime.engines.plain.edge_streams import (
     END,
     ENDS,
     STREAM,
     compare,
     edges,
+    of_each_operator,
     on_sail,
     relations,
     simulated,
@@ -132,15 +133,10 @@ def test_no_value_ends_a_query_in_the_reference(name: str) -> None:
     simulated(query, {"r": edges()})
 
 
-def of_each_operator() -> list[str]:
-    """The first relation of each operator: their names begin with its name."""
-    return list({name.partition("_")[0]: name for name in reversed(relations())}.values())
-
-
 @pytest.mark.rest
 @pytest.mark.parametrize(
     "names",
-    [of_each_operator(), [name for name in relations() if name not in of_each_operator()]],
+    [of_each_operator(), soak([name for name in relations() if name not in of_each_operator()])],
     ids=["some", "others"],
 )
 def test_spark_gives_what_the_reference_gives_for_every_value(
@@ -154,13 +150,11 @@ def test_spark_gives_what_the_reference_gives_for_every_value(
 
 @pytest.mark.parametrize(
     "names",
-    tiered(
-        [
-            of_each_operator()[::6],
-            [name for n, name in enumerate(of_each_operator()) if n % 6],
-            [name for name in relations() if name not in of_each_operator()],
-        ]
-    ),
+    [
+        of_each_operator()[::6],
+        rest([name for n, name in enumerate(of_each_operator()) if n % 6]),
+        soak([name for name in relations() if name not in of_each_operator()]),
+    ],
     ids=["some", "more", "others"],
 )
 def test_sail_gives_what_the_reference_gives_for_every_value(

@@ -25,9 +25,9 @@ from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit import ROOT, sweep
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple
-from tests.kit.tiers import rest
+from tests.kit.tiers import rest, soak
 
-SAMPLES = [("sail", 3, 12), rest("sail", 25, 60), rest("spark", 6, 40)]
+SAMPLES = [("sail", 3, 12), soak("sail", 25, 60), rest("spark", 6, 40)]
 
 
 def test_every_kind_of_argument_has_edge_values() -> None:

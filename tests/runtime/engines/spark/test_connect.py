@@ -22,8 +22,16 @@ from cedilla.runtime.engines.spark.outages import lost_server
 from cedilla.runtime.engines.spark.tuning import Tuning
 from tests.kit.clusters import Process, connect_server
 from tests.kit.columns import columns_in
+from tests.kit.tiers import soak
 from tests.laws.engine_runs import check_random_plan
-from tests.runtime.engines.plain.edge_streams import STREAM, compare, edges, on_sail, relations
+from tests.runtime.engines.plain.edge_streams import (
+    STREAM,
+    compare,
+    edges,
+    of_each_operator,
+    on_sail,
+    relations,
+)
 from tests.runtime.engines.plain.scalar_expressions import EXPRESSIONS, check_types_and_values
 from tests.runtime.engines.spark.lookup_tables import KEYS, check_tables
 
@@ -55,7 +63,7 @@ def test_every_scalar_function(connect: SparkSession) -> None:
     check_types_and_values(connect, EXPRESSIONS)
 
 
-@pytest.mark.parametrize("name", relations())
+@pytest.mark.parametrize("name", [n if n in of_each_operator() else soak(n) for n in relations()])
 def test_every_operator_and_aggregate_function(connect: SparkSession, tmp_path: Path, name: str) -> None:
     query = f"{STREAM} out := {relations()[name]}; emit out to json 'out';"
     compare(connect, tmp_path, query, {"r": edges()}, on_sail)

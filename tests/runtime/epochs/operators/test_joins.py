@@ -11,7 +11,7 @@ from cedilla.runtime.engines.spark import costs
 from tests.kit.compare import bag
 from tests.kit.query import Query
 from tests.kit.stream import complaints, decode
-from tests.kit.tiers import tiered
+from tests.kit.tiers import soak, tiered
 from tests.runtime.epochs.operators.join_oracle import Writer, joins
 
 pytestmark = pytest.mark.either_engine
@@ -92,7 +92,7 @@ def all_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.rest
 @pytest.mark.usefixtures("all_is_large")
-@pytest.mark.parametrize("seed", [3, 13, 15, 24])
+@pytest.mark.parametrize("seed", [3, 13, soak(15), soak(24)])
 def test_large_states_give_what_small_ones_give(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     left = Writer("k", "s", "v", "p", seed).write(EPOCHS)
     right = Writer("k", "u", "w", "q", seed + 100, lag=1, most=12).write(EPOCHS)
