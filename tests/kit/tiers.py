@@ -24,7 +24,7 @@ def soak(*values: Any) -> Any:
 
 
 def tiered(values: Iterable[Any], count: int = 1, most: int = sys.maxsize) -> list[Any]:
-    """Parameters: the first `count` are in `make test`, others of the first `most` in `make test-rest`, the last ones in
+    """Parameters: the first `count` are in `make test`, others of the first `most` in `make test-rest`, the last in
     `make soak`. A tuple is a set."""
 
     def of(number: int, value: Any) -> Any:
