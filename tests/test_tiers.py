@@ -26,6 +26,9 @@ WHOLLY_IN_REST = {
     "tests/runtime/epochs/checkpoint/test_recovery.py::test_a_killed_process_continues_where_it_was",
     # Every operator on Spark; `make test` has the same on Sail.
     "tests/runtime/engines/plain/test_edge_values.py::test_spark_gives_what_the_reference_gives_for_every_value",
+    # Processes that are killed or damaged again and again; `make test` kills runs on Sail, and damages files of one.
+    "tests/runtime/epochs/checkpoint/test_faults.py::test_killed_again_and_again_it_gives_what_an_undisturbed_run_gives",
+    "tests/runtime/epochs/checkpoint/test_faults.py::test_a_damaged_file_is_a_code_before_anything_is_written_or_changes_nothing",
     # Processes of their own; `make test` has two runs at once, a full disk and lines of every kind in one.
     "tests/runtime/epochs/checkpoint/test_faults.py::test_of_two_runs_at_once_one_is_refused_and_nothing_is_lost",
     "tests/runtime/epochs/checkpoint/test_faults.py::test_a_full_disk_is_a_code_and_the_next_run_goes_on",

@@ -14,7 +14,7 @@ from tests.laws.engine_runs import check_random_plan
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("seed", tiered(range(10), 4))
+@pytest.mark.parametrize("seed", tiered(range(10), 4, 7))
 def test_random_plans_keep_the_laws_epoch_by_epoch(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     check_random_plan(spark, tmp_path, seed)
 

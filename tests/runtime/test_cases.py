@@ -28,7 +28,9 @@ CASES = [*FIRST, *(case for page in PAGES for case in page[:-1])]
 
 @pytest.mark.either_engine
 @pytest.mark.parametrize(
-    ("files_per_epoch", "case"), tiered([(n, case) for n in (1, None) for case in CASES], len(FIRST)), ids=str
+    ("files_per_epoch", "case"),
+    tiered([(n, case) for n in (1, None) for case in CASES], len(FIRST), len(CASES)),
+    ids=str,
 )
 def test_an_engine_gives_what_the_case_says(
     spark: SparkSession, tmp_path: Path, files_per_epoch: int | None, case: Case

@@ -1,6 +1,6 @@
 """Runs that are killed, damaged, doubled, moved and fed with rubbish give what an undisturbed run gives, or a code.
 
-`make test` tries a few, `make test-rest` more, `make soak MARKS=faults` all, on new seeds (`SEED=n` for those of an
+`make test-rest` tries a few, `make soak MARKS=faults` all, on new seeds (`SEED=n` for those of an
 earlier time). docs/reliability.md has the figures.
 """
 
@@ -43,10 +43,9 @@ KILLS = 10
 """SIGKILLs for each of the twenty projects of the soak."""
 
 
-def seeds(count: int, *, rest: int = 0, plain: int = 0) -> list[Any]:
-    """Returns the seeds of a fault: `plain` for `make test`, `rest` for `make test-rest`, `count` for the soak."""
-    tiers = [*[[]] * plain, *[[pytest.mark.rest]] * rest]
-    few = [pytest.param(seed, marks=marks) for seed, marks in enumerate(tiers)]
+def seeds(count: int, *, rest: int = 0) -> list[Any]:
+    """Returns the seeds of a fault: `rest` for `make test-rest`, `count` for the soak."""
+    few = [pytest.param(seed, marks=pytest.mark.rest) for seed in range(rest)]
     return [*few, *(pytest.param(seed, marks=pytest.mark.faults) for seed in soak_seeds(count))]
 
 
@@ -70,7 +69,7 @@ def undisturbed(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, d
 Calm = tuple[Path, dict[str, list[str]]]
 
 
-@pytest.mark.parametrize("seed", seeds(20, plain=1, rest=1))
+@pytest.mark.parametrize("seed", seeds(20, rest=1))
 def test_killed_again_and_again_it_gives_what_an_undisturbed_run_gives(undisturbed: Calm, seed: int) -> None:
     """At any moment, with accents in flight; now and then the whole project moves in between."""
     root, expected = undisturbed
@@ -114,7 +113,7 @@ def bring(root: Path) -> None:
         file.rename(root / "in/sensors" / file.name)
 
 
-@pytest.mark.parametrize("seed", seeds(20, plain=1, rest=2))
+@pytest.mark.parametrize("seed", seeds(20, rest=2))
 def test_a_damaged_file_is_a_code_before_anything_is_written_or_changes_nothing(
     seed: int, tmp_path: Path
 ) -> None:

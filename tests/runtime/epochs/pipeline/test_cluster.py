@@ -62,6 +62,7 @@ def test_a_worker_that_dies_amid_the_run_changes_nothing(root: Path, tmp_path: P
     check(root, "killed")
 
 
+@pytest.mark.soak
 def test_workers_without_cedilla_end_the_run_with_a_message(
     root: Path, workers: Cluster, tmp_path: Path
 ) -> None:
@@ -95,6 +96,7 @@ def halved(r):
 """
 
 
+@pytest.mark.soak
 def test_a_user_operator_on_a_cluster(workers: Cluster, tmp_path: Path) -> None:
     """Its own module travels to the workers; what that imports has to be there."""
     (tmp_path / "q.rq").write_text(USER)
@@ -116,6 +118,7 @@ def test_a_user_operator_on_a_cluster(workers: Cluster, tmp_path: Path) -> None:
     assert sorted((row["ts"], row["half"]) for row in actual) == [(n, n / 2) for n in range(4)]
 
 
+@pytest.mark.soak
 def test_a_folder_that_one_machine_does_not_share(root: Path, tmp_path: Path) -> None:
     """Its files would be on its own disk, and missing in the output: no epoch begins."""
     run, spark = tmp_path / "run", tmp_path / "spark"
