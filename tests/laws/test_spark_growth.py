@@ -75,7 +75,7 @@ def check_growth_on_engine(
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("seed", tiered((0, 3, 2, 4, 5), 2))
+@pytest.mark.parametrize("seed", tiered((0, 3, 2, 4, 5), 2, 3))
 def test_random_queries_grow_on_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     check_growth_on_engine(spark, tmp_path, seed, 3, 40, by_table=seed % 2 == 0)
 

@@ -43,7 +43,7 @@ def _is_refused(text: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("seeds", tiered([range(8), range(8, 60)]), ids=str)
+@pytest.mark.parametrize("seeds", tiered([range(8), range(8, 60)], most=1), ids=str)
 def test_decimals_meet_exactly_or_are_refused(seeds: range) -> None:
     for seed in seeds:
         rng = Random(seed)

@@ -37,6 +37,7 @@ def test_a_run_on_a_server(root: Path, url: str) -> None:
     check(root, "run")
 
 
+@pytest.mark.soak
 def test_a_checkpoint_goes_from_engine_to_engine(root: Path, url: str, tmp_path: Path) -> None:
     """Each run takes the next files: an Alter, an Add and an Alter come while the query is on its way."""
     (tmp_path / "in" / "sensors").mkdir(parents=True)

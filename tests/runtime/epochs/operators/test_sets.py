@@ -21,7 +21,7 @@ from tests.kit.compare import bag
 from tests.kit.errors import code_of
 from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item, complaints, decode
-from tests.kit.tiers import rest, tiered
+from tests.kit.tiers import rest, soak, tiered
 from tests.runtime.epochs.operators.set_streams import stream
 
 pytestmark = pytest.mark.either_engine
@@ -81,7 +81,7 @@ def check_output(run: Query, emit: str, expected: Collection[Row], attributes: s
 
 
 @pytest.mark.parametrize("parts", tiered([3, 1]))
-@pytest.mark.parametrize(("seed", "ends", "much"), [(1, True, None), rest(2, False, 0)])
+@pytest.mark.parametrize(("seed", "ends", "much"), [(1, True, None), soak(2, False, 0)])
 def test_sets_and_bags_are_those_of_the_decoded_inputs(
     spark: SparkSession,
     tmp_path: Path,
