@@ -22,11 +22,10 @@ class FormatKind:
     """A format of sources, and of outputs unless `not_written` says how outputs are written instead.
 
     `place`: what a path of it is. `fields`: where an attribute is read from: `objects` with paths into them, data
-    `points` of requests, `columns` of any name, or a field of the attribute's own `name`. `texts`: its numbers and
-    times may be texts, with a decimal comma or a zone. `undefined_texts`: some texts may mean no value (`none`).
-    `columnar`: files have typed columns, not lines. `header`: a file names its fields once, so that one without any
-    attribute is known from its header. `simulated`: the reference reads its files. `recorded`: the format of files
-    with the records of a topic.
+    `points` of requests, `columns` of any name in a header, or a field of the attribute's own `name`. `texts`: its
+    numbers and times may be texts, with a decimal comma or a zone. `undefined_texts`: some texts may mean no value
+    (`none`). `columnar`: files have typed columns, not lines. `simulated`: the reference reads its files. `recorded`:
+    the format of files with the records of a topic.
     """
 
     name: str
@@ -35,7 +34,6 @@ class FormatKind:
     texts: bool = False
     undefined_texts: bool = False
     columnar: bool = False
-    header: bool = False
     simulated: bool = False
     recorded: str = ""
     not_written: str = ""
@@ -94,7 +92,6 @@ FORMATS: Mapping[str, FormatKind] = {
             fields="columns",
             texts=True,
             undefined_texts=True,
-            header=True,
             simulated=True,
             not_written=_NO_MARKERS,
         ),

@@ -230,15 +230,10 @@ class Source:
         """The paths of values inside objects, for attributes whose name is not the key, or whose texts are numbers."""
         return {a.name: path for a in self.attributes if (path := a.path)}
 
-    @property
-    def is_nested(self) -> bool:
-        """True if its tuples are objects, whose attributes may be at paths."""
-        return self.format_kind.has_objects
-
     @cached_property
     def levels(self) -> frozenset[FieldPath]:
         """The objects with declared attributes, as the keys that lead there; the tuple itself has no keys."""
-        paths = self.paths if self.is_nested else {}
+        paths = self.paths if self.format_kind.has_objects else {}
         return frozenset(levels(paths.get(a.name, (a.name,)) for a in self.attributes)) or frozenset({()})
 
     @property
@@ -250,7 +245,11 @@ class Source:
         """Returns for each field the paths of which it is at one: those that the query names with `from`, else its
         name's. In formats whose tuples are flat here, a path is one key."""
         every = (alternatives(self.paths.get(name) or field_path(name, self.format)) for name in fields)
-        return tuple(every) if self.is_nested else tuple(tuple(path[:1] for path in paths) for paths in every)
+        return (
+            tuple(every)
+            if self.format_kind.has_objects
+            else tuple(tuple(path[:1] for path in paths) for paths in every)
+        )
 
     def columns(self, fields: Iterable[str]) -> frozenset[str]:
         """Returns the keys of tuples, or columns of CSV, for some fields: those with which their paths begin."""

@@ -16,13 +16,12 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.grammar.formatting.expression_formatter import quote
 from cedilla.runtime.connectors.records.csv_records import MAX_RECORD, header_of, records_of
-from cedilla.runtime.connectors.records.json_objects import parse_line
-from cedilla.runtime.connectors.records.near_markers import marker_of
 from cedilla.runtime.connectors.records.unrelated_files import (
     keys_beside,
     keys_of_element,
     outer_paths,
     shown_path,
+    tuples_in,
 )
 
 
@@ -39,14 +38,7 @@ def first_keys(text: bytes, form: str, paths: Collection[FieldPath]) -> list[Fie
     if form == "csv":
         records = records_of(iter([text]), MAX_RECORD)
         return next(([(name,) for name in header_of(record, MAX_RECORD).names] for record, _ in records), [])
-    for line in text.split(b"\n"):
-        try:
-            item = parse_line(line.decode())
-        except ValueError:
-            continue
-        if marker_of(line.decode(), item) is None:
-            return keys_beside(item, paths)
-    return []
+    return next((keys_beside(item, paths) for item in tuples_in(text.split(b"\n"))), [])
 
 
 @frozen

@@ -10,7 +10,7 @@ twice, the last one counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -108,15 +108,23 @@ def by_names(item: JsonObject, paths: Paths) -> JsonObject:
     return nested
 
 
+def objects_at(
+    item: Mapping[str, Any], outer: Iterable[FieldPath]
+) -> Iterator[tuple[FieldPath, Mapping[str, Any]]]:
+    """Yields the objects of a tuple at some paths, each with its path, from outside in."""
+    for level in sorted(outer):
+        inner = value_at(item, level)
+        if isinstance(inner, dict):
+            yield level, inner  # type: ignore[reportUnknownVariableType]
+
+
 def siblings(item: Mapping[str, Any], paths: Paths) -> Iterator[tuple[FieldPath, Any]]:
     """Yields the values next to those at paths, in the tuple itself and in each object that contains the end of one."""
     every = [*all_paths(paths)]
-    for level in sorted({(), *levels(paths.values())}):
-        inner = value_at(item, level)
+    for level, inner in objects_at(item, {(), *levels(paths.values())}):
         taken = {keys[len(level)] for keys in every if leads_into(level, keys)}
         taken.update(("", *(() if level else paths)))
-        if isinstance(inner, dict):
-            yield from (((*level, key), value) for key, value in inner.items() if key not in taken)
+        yield from (((*level, key), value) for key, value in inner.items() if key not in taken)
 
 
 def undeclared(

@@ -12,9 +12,9 @@ from cedilla.compiler.plan.field_paths import FieldPath, levels, path_text
 from cedilla.compiler.plan.formats import FORMATS
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.diagnostics.suggestions import suggest
-from cedilla.runtime.connectors.records.json_objects import parse_line
+from cedilla.runtime.connectors.records.json_objects import JsonObject, parse_line
 from cedilla.runtime.connectors.records.near_markers import marker_of
-from cedilla.runtime.connectors.records.nested import value_at
+from cedilla.runtime.connectors.records.nested import objects_at, value_at
 
 _MAX_SHOWN = 5
 _OVERLAP = 256
@@ -24,7 +24,8 @@ _OVERLAP = 256
 def is_asked(source: Source) -> bool:
     """Returns True for a source whose tuples may lack all attributes."""
     kind = source.format_kind
-    is_seen = kind.place == "folder" and not (kind.header or kind.has_requests)
+    # A header of columns is checked by itself, and a request has points of any attributes.
+    is_seen = kind.place == "folder" and kind.fields in ("objects", "name")
     return is_seen and all(a.optional for a in source.attributes)
 
 
@@ -40,16 +41,15 @@ def keys_beside(item: Mapping[str, Any], paths: Iterable[FieldPath]) -> list[Fie
     >>> keys_beside({"id": 7, "payload": {"powr": 1.5}}, [("payload", "power")])
     [('payload', 'powr')]
     """
-    inner = ((level, value_at(item, level)) for level in sorted(levels(paths)))
-    return [(*level, key) for level, value in inner if isinstance(value, dict) for key in value]  # type: ignore[reportUnknownVariableType]
+    return [(*level, key) for level, inner in objects_at(item, levels(paths)) for key in inner]
 
 
 def has_some(item: Mapping[str, Any], paths: Collection[FieldPath]) -> bool:
     """Returns True if a tuple has a value at some path, or an empty object at the end of one."""
     if any(_has(item, path) for path in paths):
         return True
-    within = {key[:-1] for key in keys_beside(item, paths)}
-    return any(level and level not in within and _has(item, level) for level in levels(paths))
+    filled = {level for level, inner in objects_at(item, levels(paths)) if inner}
+    return any(level and level not in filled and _has(item, level) for level in levels(paths))
 
 
 def outer_paths(paths: Iterable[FieldPath]) -> set[FieldPath]:
@@ -82,16 +82,22 @@ def keys_of(blocks: Iterable[bytes], paths: Collection[FieldPath], form: str) ->
 
 def _keys_of_lines(blocks: Iterable[bytes], paths: Collection[FieldPath]) -> list[str] | None:
     first: list[str] | None = None
-    for line in _lines(blocks):
+    for item in tuples_in(_lines(blocks)):
+        if has_some(item, paths):
+            return None
+        first = shown_keys(item, paths, "json") if first is None else first
+    return first or []
+
+
+def tuples_in(lines: Iterable[bytes]) -> Iterator[JsonObject]:
+    """Yields the objects of lines that are neither markers nor malformed."""
+    for line in lines:
         try:
             item = parse_line(line.decode())
         except ValueError:
             continue
         if marker_of(line.decode(), item) is None:
-            if has_some(item, paths):
-                return None
-            first = shown_keys(item, paths, "json") if first is None else first
-    return first or []
+            yield item
 
 
 def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:

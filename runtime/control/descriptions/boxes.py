@@ -203,7 +203,7 @@ def simple_boxes(
             for wider in _wider(box, name):
                 widened = regions.box(wider)
                 if regions.is_empty(regions.difference(widened, allowed), universe) and (
-                    without is False or regions.intersection(widened, without) is False
+                    regions.intersection(widened, without) is False
                 ):
                     box = wider
                     break

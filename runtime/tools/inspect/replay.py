@@ -80,16 +80,15 @@ def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> list[Path]
     at = _folder_of(evolve(source, path=of.path_of_run(source.path)), replay.code)
     if not as_now:
         _check_units(checkpoint, of, source, replay)
-    contents: dict[Path, bytes] = {}
+    contents: dict[Path, list[bytes]] = {}
     for _, line in replay.lines:
-        folder = _with_keys(at, line)
-        contents[folder] = contents.get(folder, b"") + line.content + b"\n"
+        contents.setdefault(_with_keys(at, line), []).append(line.content + b"\n")
     name = f"replay-{replay.code}-{max(epoch for epoch, _ in replay.lines):012d}"
     paths: list[Path] = []
     for folder, content in contents.items():
         folder.mkdir(parents=True, exist_ok=True)
         paths.append(_free(folder, name))
-        _aside(paths[-1]).write_bytes(content)
+        _aside(paths[-1]).write_bytes(b"".join(content))
     # The record comes first: after a crash in between, lines are missing until --again, and never there twice.
     _add_to_record(of.root, replay)
     for path in paths:
