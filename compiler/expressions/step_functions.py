@@ -20,7 +20,8 @@ from cedilla.compiler.expressions.expressions import Types, single
 from cedilla.compiler.expressions.scalars.scalar_sql import LENGTHS
 from cedilla.compiler.expressions.types import TIMESTAMP
 from cedilla.compiler.regions import Bound, Level, Tree, ceiling
-from cedilla.compiler.regions.affine import IDENTITY, Affine, Number
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.function import Number
 from cedilla.grammar.syntax import Attribute, Expression, Literal, Scalar
 
 _Range = tuple[int | None, int | None]

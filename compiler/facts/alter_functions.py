@@ -9,7 +9,8 @@ from itertools import pairwise
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.unit_inference import has_units
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal, Shift, after
+from cedilla.compiler.regions.bent import ByPoints, Reciprocal, Shift
+from cedilla.compiler.regions.composition import Bent, Chain, after
 from cedilla.compiler.regions.logarithms import Logarithm, Power
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.syntax import AlterAttribute, Attribute, Binary, Expression, Literal, Points, Scalar

@@ -11,7 +11,8 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.bent import Bent, ByPoints
+from cedilla.compiler.regions.bent import ByPoints
+from cedilla.compiler.regions.composition import Bent
 from cedilla.compiler.regions.logarithms import Logarithm
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Span

@@ -5,13 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
+from typing import Any, ClassVar, cast
 
 from attrs import field, frozen
+from immutables import Map
 
 from cedilla.compiler.regions import double_arithmetic
+from cedilla.compiler.regions.function import Monotone, Number
+from cedilla.compiler.regions.levels import Level, Tree, Value, make_level
 from cedilla.grammar.diagnostics import failure
 
-Number = int | Fraction
 _MAX_BITS = 13_000
 """Bits of an exact number, some 4,000 digits: functions get longer with each that follows another."""
 _DOUBLE = 1000
@@ -24,12 +27,14 @@ def exact(value: Number) -> Number:
 
 
 @frozen(cache_hash=True)
-class Affine:
+class Affine(Monotone):
     """The function `y -> slope * y + shift`.
 
     Coefficients are rationals, so inverses and compositions are exact and two functions are equal
     iff they are the same function (theory G8).
     """
+
+    name: ClassVar[str] = "affine"
 
     slope: Fraction = field(converter=Fraction)
     shift: Fraction = field(converter=Fraction)
@@ -61,13 +66,29 @@ class Affine:
             )
             raise failure("RQ009", message, hint=hint)
 
-    @lru_cache(4096)  # noqa: B019
     def inverse(self) -> Affine:
         """Returns β of α; the slope of an accent's function is never zero (theory G21)."""
-        return Affine(1 / self.slope, -self.shift / self.slope)
+        return _inverse(self)
 
-    domain = (None, None)
-    """It takes all values (`bent.Domain`)."""
+    def takes(self, value: Any) -> bool:
+        """Returns True: it takes all values, of doubles also infinities and NaN."""
+        return True
+
+    def image(self, node: Level, outside: Tree | None) -> Tree:
+        if not self.rises:
+            return super().image(node, outside)
+        points = Map[Value, Tree]({self(cast("Number", v)): child for v, child in node.points.items()})
+        cuts = [(self(value), after) for value, after in node.cuts]
+        return make_level(node.attribute, node.undefined, cuts, node.pieces, points)
+
+    @classmethod
+    def load(cls, *parameters: str) -> Affine:
+        """Returns the function with such coefficients, equal ones as one object."""
+        return _loaded(*parameters)
+
+    def dump(self) -> list[Any]:
+        """Returns the coefficients alone: commit records have many affine functions."""
+        return [str(self.slope), str(self.shift)]
 
     @property
     def rises(self) -> bool:
@@ -112,6 +133,16 @@ class Affine:
     def coefficients(self) -> tuple[float, ...] | None:
         """The coefficients for `double_arithmetic.sql_over`; `None` if the function needs more."""
         return double_arithmetic.coefficients(*self.integers())
+
+
+@lru_cache(4096)
+def _inverse(function: Affine) -> Affine:
+    return Affine(1 / function.slope, -function.shift / function.slope)
+
+
+@lru_cache(4096)
+def _loaded(slope: str, shift: str) -> Affine:
+    return Affine(Fraction(slope), Fraction(shift))
 
 
 IDENTITY = Affine(Fraction(1), Fraction(0))

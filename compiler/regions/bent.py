@@ -1,8 +1,7 @@
-"""Functions that only a source undoes: reciprocals, functions by points, logarithms, shifts of timestamps (theory N7,
-N11).
+"""Functions that only a source undoes: reciprocals, functions by points, shifts of timestamps (theory N7, N11).
 
-With falling affine functions they are those that outputs never announce. Each is monotone on its domain and, but for
-logarithms, exact on rational numbers; a value outside of the domain has no image.
+Outputs never announce them. Each is monotone on its domain and exact on rational numbers; a value outside of the domain
+has no image.
 """
 
 from __future__ import annotations
@@ -11,17 +10,14 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from math import isfinite
-from typing import assert_never, cast
+from typing import ClassVar, cast
 
 from attrs import field, frozen
 
-from cedilla.compiler.regions.affine import IDENTITY, Affine, Number, exact
-from cedilla.compiler.regions.logarithms import Logarithm, Power, joined
-from cedilla.compiler.regions.trees import Bound
+from cedilla.compiler.regions.affine import Affine, exact
+from cedilla.compiler.regions.function import Domain, Monotone, Number
+from cedilla.compiler.regions.levels import Bound
 
-Domain = tuple[Bound | None, Bound | None]
-"""The first and the last cut of the values that a function takes; `None` is unbounded."""
 _PLACES = 10**6
 _MAX_EXACT = 2**53
 _INFINITY = "double('Infinity')"
@@ -46,15 +42,21 @@ def _decimal(number: Fraction) -> str:
 
 
 @frozen(cache_hash=True)
-class Reciprocal:
+class Reciprocal(Monotone):
     """The function `y -> factor / y` of positive numbers, as from L/100km to mpg. It is its own inverse."""
 
     factor: Fraction = field(converter=Fraction)
 
-    is_identity = False
-    coefficients = None
-    rises = False
-    domain: Domain = ((0, 1), None)
+    name: ClassVar[str] = "reciprocal"
+
+    @property
+    def rises(self) -> bool:
+        return False
+
+    @property
+    def domain(self) -> Domain:
+        """The positive numbers."""
+        return (0, 1), None
 
     def __call__(self, value: Number) -> Number:
         return exact(self.factor / value)
@@ -90,14 +92,13 @@ class Reciprocal:
 
 
 @frozen(cache_hash=True)
-class ByPoints:
+class ByPoints(Monotone):
     """A function that is linear between points, as the breakpoints of an air quality index. The points are in the
     order of their first coordinates; the second ones rise, or fall, with them."""
 
     points: tuple[tuple[Fraction, Fraction], ...] = field(converter=_points)
 
-    is_identity = False
-    coefficients = None
+    name: ClassVar[str] = "points"
 
     @property
     def rises(self) -> bool:
@@ -139,13 +140,16 @@ class ByPoints:
 
 
 @frozen(cache_hash=True)
-class Shift:
+class Shift(Monotone):
     """The function `y -> y + 1 hour` of timestamps, which are microseconds since 1970."""
 
     micros: int
 
-    coefficients = None
-    rises = True
+    name: ClassVar[str] = "shift"
+
+    @property
+    def rises(self) -> bool:
+        return True
 
     @property
     def is_identity(self) -> bool:
@@ -183,168 +187,3 @@ class Shift:
         )
         number = _decimal(Fraction(length, size))
         return f"{parameter} {'-' if self.micros < 0 else '+'} {number} {unit}{'' if number == '1' else 's'}"
-
-
-Link = Affine | Reciprocal | ByPoints | Logarithm | Power | Shift
-
-
-@frozen(cache_hash=True)
-class Chain:
-    """Functions one after the other, the first one first. One of them is bent, or together they fall."""
-
-    links: tuple[Link, ...]
-
-    is_identity = False
-    coefficients = None
-
-    @property
-    def rises(self) -> bool:
-        return sum(not link.rises for link in self.links) % 2 == 0
-
-    @cached_property
-    def domain(self) -> Domain:
-        low, high = self.links[-1].domain
-        for link in reversed(self.links[:-1]):
-            low, high = _both(_image((low, high), link.inverse()), link.domain)
-        return low, high
-
-    def __call__(self, value: Number) -> Number:
-        for link in self.links:
-            value = link(value)
-        return value
-
-    def inverse(self) -> Chain:
-        return Chain(tuple(link.inverse() for link in reversed(self.links)))
-
-    def of_double(self, value: float) -> float:
-        for link in self.links:
-            value = link.of_double(value)
-        return value
-
-    def sql(self, column: str) -> str:
-        """Returns SQL that takes the same steps; null outside of the domain."""
-        result = column
-        for link in self.links:
-            result = f"({link.sql(result)})"
-        return f"CASE WHEN abs({column}) < {_INFINITY} THEN {result} END"
-
-    def text(self, parameter: str) -> str:
-        """Returns the functions one inside of the other; those by points, and after them, in their order."""
-        texts = [parameter]
-        for link in self.links:
-            if isinstance(link, ByPoints):
-                texts += [link.text(parameter), parameter]
-            else:
-                inner = texts[-1] if texts[-1] == parameter else f"({texts[-1]})"
-                texts[-1] = link.text(inner)
-        return ", then ".join(text for text in texts if text != parameter)
-
-
-Bent = Reciprocal | ByPoints | Logarithm | Power | Shift | Chain
-
-
-def affine_of(function: Affine | Bent) -> Affine | None:
-    """Returns a function as an affine one, which may fall; `None` if it bends."""
-    match function:
-        case Affine():
-            return function
-        case Chain((Affine() as only,)):
-            return only
-        case Chain() | Reciprocal() | ByPoints() | Logarithm() | Power() | Shift():
-            return None
-        case _:
-            assert_never(function)
-
-
-def takes(function: Bent, value: Number | float) -> bool:
-    """Returns True if a value is in the domain of a function; infinities and NaN are in none. A double means its
-    shortest decimal."""
-    if isinstance(value, float):
-        if not isfinite(value):
-            return False
-        value = Fraction(repr(value))
-    low, high = function.domain
-    above = low is None or (value > low[0] if low[1] else value >= low[0])
-    return above and (high is None or (value <= high[0] if high[1] else value < high[0]))
-
-
-def after(last: Affine | Bent, first: Affine | Bent) -> Affine | Bent:
-    """Returns the composition `last ∘ first`.
-
-    >>> pace = after(Reciprocal(60), Affine(1, -5))  # first minus 5, then 60 through it
-    >>> pace.text("y")
-    '60 / (y - 5)'
-    >>> pace.domain  # the values above 5
-    ((5, 1), None)
-    >>> after(Reciprocal(60), pace).text("y")  # a reciprocal undoes itself
-    'y - 5'
-    """
-    if isinstance(last, Affine) and isinstance(first, Affine):
-        return last.after(first)
-    links: list[Link] = []
-    for following in (*_links(first), *_links(last)):
-        link = following
-        while links and (both := _merged(links[-1], link)) is not None:
-            links.pop()
-            link = both
-        if not link.is_identity:
-            links.append(link)
-    match links:
-        case []:
-            return IDENTITY
-        case [Reciprocal() | ByPoints() | Logarithm() | Power() | Shift() as only]:
-            return only
-        case [Affine() as only] if only.rises:
-            return only
-        case several:
-            return Chain(tuple(several))
-
-
-def _merged(first: Link, last: Link) -> Link | None:
-    """Returns two functions as one, if that is possible."""
-    match first, last:
-        case Affine(), Affine():
-            return last.after(first)
-        case Shift(), Shift():
-            return Shift(first.micros + last.micros)
-        case _ if not isinstance(last, Affine) and first.inverse() == last:
-            return IDENTITY
-        case _:
-            return joined(first, last)
-
-
-def _links(function: Affine | Bent) -> tuple[Link, ...]:
-    return function.links if isinstance(function, Chain) else (function,)
-
-
-def ends_with(function: Affine | Bent, last: Bent) -> bool:
-    """Returns True if the last steps of a function are those of another one. Several shifts are one, of a multiple."""
-    if last.is_identity:
-        return False
-    if isinstance(last, Shift):
-        *_, final = _links(function)
-        return isinstance(final, Shift) and final.micros % last.micros == 0 and final.micros * last.micros > 0
-    return _links(function)[-len(_links(last)) :] == _links(last)
-
-
-def image_of_cut(cut: Bound, function: Affine | Bent) -> Bound:
-    """Returns the cut in the image of a function; a falling one changes the sides."""
-    value, side = cut
-    return function(value), side if function.rises else 1 - side
-
-
-def _image(domain: Domain, link: Link) -> Domain:
-    """Returns the image of a range of values, as far as the link takes them."""
-    low, high = _both(domain, link.domain)
-    ends = [None if end is None or not _has(link, end) else image_of_cut(end, link) for end in (low, high)]
-    return (ends[0], ends[1]) if link.rises else (ends[1], ends[0])
-
-
-def _has(link: Link, end: Bound) -> bool:
-    return not isinstance(link, Reciprocal) or end[0] != 0
-
-
-def _both(one: Domain, other: Domain) -> Domain:
-    lows = [low for low in (one[0], other[0]) if low is not None]
-    highs = [high for high in (one[1], other[1]) if high is not None]
-    return max(lows, default=None), min(highs, default=None)

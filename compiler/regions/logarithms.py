@@ -10,11 +10,13 @@ from __future__ import annotations
 from decimal import Context, Decimal
 from fractions import Fraction
 from math import factorial, floor
+from typing import ClassVar
 
 from attrs import field, frozen
 
-from cedilla.compiler.regions.affine import Affine, Number, exact
-from cedilla.compiler.regions.trees import Bound
+from cedilla.compiler.regions.affine import Affine, exact
+from cedilla.compiler.regions.function import Monotone, Number
+from cedilla.compiler.regions.levels import Bound
 
 _DECADES = 22
 """The powers of ten in both directions: 220 decibels."""
@@ -32,14 +34,11 @@ _COEFFICIENTS = [float(_LN**n / factorial(n)) for n in range(1, 11)]
 
 
 @frozen(cache_hash=True)
-class _Scale:
+class _Scale(Monotone):
     """The parameters that a logarithm and the power that undoes it share."""
 
     step: Fraction = field(converter=Fraction)
     reference: Fraction = field(converter=Fraction)
-
-    is_identity = False
-    coefficients = None
 
     @property
     def rises(self) -> bool:
@@ -52,6 +51,8 @@ class Logarithm(_Scale):
 
     Only the control plane computes it, for bounds of markers. Sources undo it by its inverse.
     """
+
+    name: ClassVar[str] = "logarithm"
 
     @property
     def domain(self) -> tuple[Bound, Bound]:
@@ -79,6 +80,8 @@ class Logarithm(_Scale):
 @frozen(cache_hash=True)
 class Power(_Scale):
     """The function `y -> reference * 10 ** (y / step)`, which undoes a logarithm."""
+
+    name: ClassVar[str] = "power"
 
     @property
     def domain(self) -> tuple[Bound, Bound]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from immutables import Map
 
-from cedilla.compiler.regions.affine import Number
-from cedilla.compiler.regions.bent import Bent, image_of_cut, takes
 from cedilla.compiler.regions.decomposition import boxes
+from cedilla.compiler.regions.function import Function
 from cedilla.compiler.regions.levels import Level, Tree, Value, make_level, order
 from cedilla.compiler.regions.quantifiers import ANYTHING, Universe
 from cedilla.compiler.regions.trees import Operation, combine, map_children, map_leaves
-from cedilla.compiler.regions.value_mapping import ValueMapping, recoded
 from cedilla.compiler.regions.value_sets import Box, box
 
 
@@ -64,14 +62,12 @@ def _runs(points: Map[Value, Tree], least: int) -> list[tuple[int, int, Tree]]:
     return [run for run in runs if run[1] - run[0] + 1 >= least]
 
 
-Function = Callable[[Any], Value] | ValueMapping | Bent
+def transform(
+    tree: Tree, attribute: str, function: Function | Callable[[Any], Value], outside: Tree | None = None
+) -> Tree:
+    """Returns the image of a tree under a function of one attribute; a plain function increases.
 
-
-def transform(tree: Tree, attribute: str, function: Function, outside: Tree | None = None) -> Tree:
-    """Returns the image of a tree under an increasing or bent function, or a value mapping, of one attribute.
-
-    `outside`: the child of values that are not in the image of a bent function; by default that of the nearest value
-    in it.
+    `outside`: the child of values that are not in the image of a function; by default that of the nearest value in it.
 
     >>> from cedilla.compiler.regions import interval
     >>> from cedilla.compiler.regions.affine import Affine
@@ -95,35 +91,12 @@ def transform(tree: Tree, attribute: str, function: Function, outside: Tree | No
     return of(tree)
 
 
-def _transformed(node: Level, function: Function, outside: Tree | None) -> Tree:
-    if isinstance(function, ValueMapping):
-        return recoded(node, function)
-    if isinstance(function, Bent):
-        return _bent(node, function, outside)
+def _transformed(node: Level, function: Function | Callable[[Any], Value], outside: Tree | None) -> Tree:
+    if isinstance(function, Function):
+        return function.image(node, outside)
     points = Map({function(value): child for value, child in node.points.items()})
     cuts = [(function(value), after) for value, after in node.cuts]
     return make_level(node.attribute, node.undefined, cuts, node.pieces, points)
-
-
-def _bent(node: Level, function: Bent, outside: Tree | None) -> Tree:
-    low, high = function.domain
-    first = 0 if low is None else bisect_right(node.cuts, low)
-    inner = [cut for cut in node.cuts[first:] if high is None or cut < high]
-    pieces = list(node.pieces[first : first + len(inner) + 1])
-    cuts = [image_of_cut(cut, function) for cut in inner]
-    if not function.rises:
-        cuts.reverse()
-        pieces.reverse()
-    low, high = function.inverse().domain
-    if low is not None:
-        cuts.insert(0, low)
-        pieces.insert(0, pieces[0] if outside is None else outside)
-    if high is not None:
-        cuts.append(high)
-        pieces.append(pieces[-1] if outside is None else outside)
-    numbers = cast("Mapping[Number, Tree]", node.points)
-    points = {function(value): child for value, child in numbers.items() if takes(function, value)}
-    return make_level(node.attribute, node.undefined, cuts, pieces, Map(points))
 
 
 def reshape(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 from attrs import field, frozen
 from immutables import Map
 
+from cedilla.compiler.regions.function import Function
 from cedilla.compiler.regions.levels import Level, Tree, Value, make_level
 from cedilla.compiler.regions.trees import difference
 from cedilla.compiler.regions.value_sets import defined, values
@@ -15,7 +17,7 @@ Pairs = tuple[tuple[Value, Value], ...]
 
 
 def _in_order(pairs: Pairs) -> Pairs:
-    return tuple(sorted(pairs, key=lambda pair: (isinstance(pair[0], str), pair[0])))
+    return tuple(sorted(((a, b) for a, b in pairs), key=lambda pair: (isinstance(pair[0], str), pair[0])))
 
 
 def _sorted(members: Iterable[Value] | None) -> tuple[Value, ...] | None:
@@ -23,7 +25,7 @@ def _sorted(members: Iterable[Value] | None) -> tuple[Value, ...] | None:
 
 
 @frozen(cache_hash=True)
-class ValueMapping:
+class ValueMapping(Function):
     """Maps the first value of each pair to the second.
 
     `left_out`: `None` if other values have no image; else they are mapped to themselves, except for these. The mapping
@@ -37,12 +39,15 @@ class ValueMapping:
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "map", dict(self.pairs))
 
-    is_identity = False
+    name: ClassVar[str] = "code"
 
     @classmethod
     def else_same(cls, pairs: Pairs) -> ValueMapping:
         """Returns the mapping that leaves other values; a value that is a code of another one has no image."""
         return cls(pairs, {after for _, after in pairs} - {before for before, _ in pairs})
+
+    def takes(self, value: Any) -> bool:
+        return self.of(value) is not None
 
     def of(self, value: Value) -> Value | None:
         """Returns the image of a value, `None` if it has none."""
@@ -75,6 +80,18 @@ class ValueMapping:
             return ValueMapping(pairs)
         return ValueMapping(pairs, {*self.map, *self.left_out} - {b for _, b in self.pairs})
 
+    def image(self, node: Level, outside: Tree | None) -> Tree:
+        """Returns the image of a level. The child of each code is the child of the value that it comes from, whether
+        that is a point or in a range.
+
+        No tuple has any other value unless the domain grows by it. A new value is written unchanged (theory N1), so the
+        child of a value that the mapping does not name stays. This is needless if no such value comes. But conditions
+        that all codes share then hold of all values, and readers without the codes or the attribute can use them.
+        """
+        own = {value: child for value, child in node.points.items() if value not in self.map}
+        children = {after: node.at(before) for before, after in self.pairs}
+        return make_level(node.attribute, node.undefined, node.cuts, node.pieces, Map({**own, **children}))
+
     def with_own(self, members: Iterable[Value]) -> ValueMapping:
         """Lets these values have themselves as images, if they have none and are no image of another one."""
         taken = {after for _, after in self.pairs}
@@ -91,19 +108,3 @@ def mapped_values(attribute: str, code: ValueMapping) -> Tree:
     if code.left_out is None:
         return values(attribute, code.map)
     return difference(defined(attribute), values(attribute, code.left_out))
-
-
-def recoded(node: Level, code: ValueMapping) -> Tree:
-    """Returns the image of a level under a value mapping of its attribute.
-
-    The child of each code is the child of the value that it comes from, whether that is a point or in a
-    range.
-
-    No tuple has any other value unless the domain grows by it. A new value is written unchanged (theory N1),
-    so the child of a value that the mapping does not name stays. This is needless if no such value comes. But
-    conditions that all codes share then hold of all values, and readers without the codes or the attribute
-    can use them.
-    """
-    own = {value: child for value, child in node.points.items() if value not in code.map}
-    children = {after: node.at(before) for before, after in code.pairs}
-    return make_level(node.attribute, node.undefined, node.cuts, node.pieces, Map({**own, **children}))

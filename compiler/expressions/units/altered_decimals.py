@@ -20,7 +20,7 @@ from cedilla.compiler.expressions.types.decimals import Digits, digits_of_number
 from cedilla.compiler.expressions.units.conversions import is_decimal
 from cedilla.compiler.regions import Tree, leaves
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.bent import Bent, affine_of
+from cedilla.compiler.regions.composition import Bent, affine_of
 
 WHOLE = Type("decimal", (28, 9))
 """The type of altered whole numbers that stay exact: each long, with as many digits after the point as nanoseconds

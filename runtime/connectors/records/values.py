@@ -13,8 +13,7 @@ from cedilla.compiler.expressions.types import FARTHEST, Type
 from cedilla.compiler.expressions.types.versions import key_of
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import Affine, exact
-from cedilla.compiler.regions.bent import Bent, takes
-from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.compiler.regions.function import Function
 from cedilla.runtime.connectors.records.json_objects import is_text, json_text, word
 
 _MAX_EXPONENT = 60
@@ -91,13 +90,11 @@ def is_near_one(value: Decimal) -> bool:
     return value.is_finite() and (not value or abs(value.adjusted()) < _MAX_EXPONENT)
 
 
-def applied(function: Affine | ValueMapping | Bent, value: Value) -> Value:
+def applied(function: Function, value: Value) -> Value:
     """Applies a function to a number, or to each element of an array; an affine one leaves NaN and infinities. `None`
     if a code has no pair for the value, or a bent function does not take it."""
-    if isinstance(function, ValueMapping):
-        return function.of(value)  # type: ignore[return-value]
-    if isinstance(function, Bent):
-        return function(value) if takes(function, value) else None  # type: ignore[arg-type,return-value]
+    if not isinstance(function, Affine):
+        return function.of(value)  # type: ignore[arg-type]
     if isinstance(value, str):  # no recode has come
         return value
     if isinstance(value, tuple):

@@ -12,9 +12,8 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import History
 from cedilla.compiler.regions import POSITION, Operation, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.bent import after
-from cedilla.compiler.regions.value_mapping import ValueMapping
-from cedilla.runtime.control.descriptions.translation import Function
+from cedilla.compiler.regions.composition import composed
+from cedilla.compiler.regions.function import Function
 
 CACHE_SIZE = 4096
 """Number of functions and histories that are cached as shared objects."""
@@ -36,16 +35,6 @@ def altered(history: History, function: Affine) -> History:
     """Returns a history after an Alter. Cells with the same history share one object, so that a result for one of them
     is cached for all, and equal subtrees are one object."""
     return (*history, function.after(history[-1]))
-
-
-@lru_cache(CACHE_SIZE)
-def composed(last: Function, first: Function) -> Function:
-    """Returns the composition of two functions of one attribute; both are of the same kind."""
-    if first.is_identity:
-        return last
-    if isinstance(first, ValueMapping) or isinstance(last, ValueMapping):
-        return first if last.is_identity else last.after(first)  # type: ignore[arg-type,union-attr]
-    return after(last, first)
 
 
 def positions_after(position: int) -> Tree:

@@ -14,7 +14,7 @@ from cedilla.compiler.facts.markers import Accent, Add, Alter, SourceAlter, ToLe
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.regions.bent import after
+from cedilla.compiler.regions.composition import after
 from cedilla.compiler.regions.logarithms import Power, has_logarithm
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.formatting.expression_formatter import unit_text

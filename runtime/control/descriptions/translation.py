@@ -7,12 +7,8 @@ from collections.abc import Mapping, Set
 
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.regions.bent import Bent
-from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.compiler.regions.function import Function
 
-Function = Affine | ValueMapping | Bent
-"""A function from one value of an attribute to another."""
 _MANY_FUNCTIONS, _MAX_PARTS = 4, 256
 """If many attributes decide each other's units, there is a part for each combination of their functions."""
 
@@ -24,7 +20,7 @@ def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
 
     For example, sensor 2 sends °F, and the others °C:
 
-    >>> from cedilla.compiler.regions.affine import IDENTITY
+    >>> from cedilla.compiler.regions.affine import IDENTITY, Affine
     >>> celsius = {"t": regions.choose(regions.values("s", [2]), Affine("5/9", "-160/9"), IDENTITY)}
     >>> print(translate(regions.interval("t", (86, 1), None), celsius))
     s = 2: (t > 30: True, else False), else (t > 86: True, else False)
@@ -35,7 +31,7 @@ def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
 def mapped_into(region: Tree, image: Tree, maps: Mapping[str, Tree]) -> Tree:
     """Returns the part of a region that `translate` maps into another region.
 
-    >>> from cedilla.compiler.regions.affine import IDENTITY
+    >>> from cedilla.compiler.regions.affine import IDENTITY, Affine
     >>> celsius = {"t": regions.choose(regions.values("s", [2]), Affine("5/9", "-160/9"), IDENTITY)}
     >>> print(mapped_into(True, regions.interval("t", (30, 1), None), celsius))
     s = 2: (t > 86: True, else False), else (t > 30: True, else False)

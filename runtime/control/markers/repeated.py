@@ -26,7 +26,7 @@ from cedilla.compiler.facts.markers import (
 )
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.regions.bent import ends_with
+from cedilla.compiler.regions.composition import ends_with
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.accents.trees import CACHE_SIZE

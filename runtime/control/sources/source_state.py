@@ -18,6 +18,7 @@ from cedilla.compiler.facts.markers import Add, Alter, Punctuation, ToLevel, ToU
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.compiler.regions.composition import composed
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.accents import new_codes, unit_accents
 from cedilla.runtime.control.accents.codes import coded, is_own
@@ -30,7 +31,6 @@ from cedilla.runtime.control.accents.trees import (
     Altered,
     altered,
     changed_by,
-    composed,
     positions_after,
     rename_raw_values,
     reset,

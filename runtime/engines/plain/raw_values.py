@@ -10,8 +10,8 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.units.altered_decimals import holds
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.bent import Bent, Shift, takes
-from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.compiler.regions.bent import Shift
+from cedilla.compiler.regions.function import Function, NumberFunction
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.plain.node import Row, control
 from cedilla.runtime.engines.plain.scalars.decoded import decoded
@@ -47,13 +47,10 @@ def exactly(function: Affine, value: int | Fraction, type_: Type) -> Any:
     return canonical if holds(type_, canonical) else NO_CODE
 
 
-def applied(function: Affine | ValueMapping | Bent, value: Any) -> Any:
+def applied(function: Function, value: Any) -> Any:
     """Applies a function to a value; returns `NO_CODE` if it does not take the value."""
-    if isinstance(function, ValueMapping):
-        image = function.of(value)
-        return NO_CODE if image is None else image
-    if isinstance(function, Shift):
-        return function.of_moment(value) if takes(function, control(value)) else NO_CODE
-    if isinstance(function, Bent) and not takes(function, value):
+    if not function.takes(control(value) if isinstance(function, Shift) else value):
         return NO_CODE
-    return decoded(function, value)
+    if isinstance(function, NumberFunction):
+        return function.of_moment(value) if isinstance(function, Shift) else decoded(function, value)
+    return function.of(value)

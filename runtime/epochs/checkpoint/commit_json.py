@@ -11,6 +11,7 @@ from attrs import asdict
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import Presence, StateFacts
 from cedilla.compiler.regions import Domain, Tree
+from cedilla.compiler.regions.composition import load_function
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.numbers import Numbers
 from cedilla.runtime.control.accents.sentinels import Sentinels
@@ -26,7 +27,6 @@ from cedilla.runtime.epochs.checkpoint.tree_files import (
     dump_leaf,
     dump_tree,
     load_affine,
-    load_function,
     load_history,
     load_tree,
     load_values,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, assert_never
+from typing import Any
 
 from attrs import evolve
 from immutables import Map
@@ -15,12 +15,9 @@ from immutables import Map
 from cedilla.compiler.facts.facts import History
 from cedilla.compiler.regions import Level, Tree, Value
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.regions.bent import ByPoints, Chain, Reciprocal, Shift
-from cedilla.compiler.regions.logarithms import Logarithm, Power
-from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.compiler.regions.function import Function
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
 from cedilla.runtime.control.accents.trees import CACHE_SIZE
-from cedilla.runtime.control.descriptions.translation import Function
 from cedilla.runtime.engines.spark import costs
 from cedilla.runtime.epochs.checkpoint.commits import KEPT_COMMITS
 
@@ -161,59 +158,15 @@ def load_tree(data: Any, leaf: Callable[[Any], Any], points: Map[Value, Tree] | 
 def dump_leaf(leaf: Any) -> Any:
     """A leaf of a tree as JSON values."""
     if isinstance(leaf, Function):
-        return _dump_function(leaf)
+        return leaf.dump()
     if isinstance(leaf, frozenset):
         return [_dump_value(value) for value in sorted(leaf)]
     return [dump_leaf(part) for part in leaf] if isinstance(leaf, tuple) else leaf
 
 
-def _dump_function(function: Function) -> list[Any]:
-    match function:
-        case Affine(slope, shift):
-            return [str(slope), str(shift)]
-        case ValueMapping(pairs, left_out):
-            listed = [list(pair) for pair in pairs]
-            return ["code", listed] if left_out is None else ["code", listed, list(left_out)]
-        case Reciprocal(factor):
-            return ["reciprocal", str(factor)]
-        case ByPoints(points):
-            return ["points", [[str(x), str(y)] for x, y in points]]
-        case Logarithm(step, reference):
-            return ["logarithm", str(step), str(reference)]
-        case Power(step, reference):
-            return ["power", str(step), str(reference)]
-        case Shift(micros):
-            return ["shift", micros]
-        case Chain(links):
-            return ["chain", [_dump_function(link) for link in links]]
-        case _:
-            assert_never(function)
-
-
-def load_function(data: list[Any]) -> Function:
-    """Loads a function that `dump_leaf` wrote."""
-    match data:
-        case ["code", pairs, *left_out]:
-            return ValueMapping(tuple((a, b) for a, b in pairs), *left_out)
-        case ["reciprocal", factor]:
-            return Reciprocal(factor)
-        case ["points", points]:
-            return ByPoints(tuple((Fraction(x), Fraction(y)) for x, y in points))
-        case ["logarithm", step, reference]:
-            return Logarithm(step, reference)
-        case ["power", step, reference]:
-            return Power(step, reference)
-        case ["shift", micros]:
-            return Shift(micros)
-        case ["chain", links]:
-            return Chain(tuple(map(load_function, links)))  # type: ignore[arg-type]
-        case _:
-            return _affine(*data)
-
-
 def load_affine(data: list[str]) -> Affine:
     """Loads an affine function that `dump_leaf` wrote."""
-    return _affine(*data)
+    return Affine.load(*data)
 
 
 def load_history(data: list[list[str]]) -> History:
@@ -227,14 +180,9 @@ def load_values(data: list[Any]) -> frozenset[Value]:
 
 
 @lru_cache(CACHE_SIZE)
-def _affine(slope: str, shift: str) -> Affine:
-    return Affine(Fraction(slope), Fraction(shift))
-
-
-@lru_cache(CACHE_SIZE)
 def _history(*functions: tuple[str, str]) -> History:
     """One object for equal histories, as the markers had made them (`control`)."""
-    return tuple(_affine(*f) for f in functions)
+    return tuple(Affine.load(*f) for f in functions)
 
 
 def _dump_value(value: Any) -> Any:

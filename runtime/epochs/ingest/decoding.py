@@ -8,7 +8,7 @@ from functools import partial
 from cedilla.compiler.expressions.types import LARGEST, Type, column
 from cedilla.compiler.expressions.units.altered_decimals import decoded_sql
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.bent import Bent, affine_of
+from cedilla.compiler.regions.composition import Bent, affine_of
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.sources.source_state import SourceState

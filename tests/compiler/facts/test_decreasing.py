@@ -9,7 +9,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.compiler.facts.markers import SourceAlter
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.regions.bent import Chain
+from cedilla.compiler.regions.composition import Chain
 
 FLIP = Affine(Fraction(-1), Fraction(0))
 VALUES = [-3, 1, 4]

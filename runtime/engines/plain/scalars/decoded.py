@@ -6,8 +6,8 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from cedilla.compiler.regions.affine import Affine, exact
-from cedilla.compiler.regions.bent import Bent
+from cedilla.compiler.regions.affine import exact
+from cedilla.compiler.regions.function import NumberFunction
 from cedilla.runtime.engines.plain.scalars.arithmetic import double, is_odd
 
 
@@ -21,7 +21,7 @@ class Decoded(float):
     exact: int | Fraction
 
 
-def decoded(function: Affine | Bent, value: Any) -> Any:
+def decoded(function: NumberFunction, value: Any) -> Any:
     """Applies a function to a number, or to each element of a list, in doubles."""
     if function.is_identity:
         return value

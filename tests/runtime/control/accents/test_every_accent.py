@@ -14,7 +14,7 @@ from attrs import frozen
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.facts.markers import EpochChange, Primitive
-from cedilla.runtime.control.descriptions.translation import Function
+from cedilla.compiler.regions.composition import FUNCTIONS as FUNCTION_CLASSES
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.engines.plain.reference import Reference
 from cedilla.runtime.epochs.checkpoint.commit_json import dump_commit, load_commit
@@ -99,7 +99,7 @@ EXAMPLES = {
     "Chain": Example("alter(h, y -> -y)", "stays in the unit", "alter(h, y -> y * -1)"),
 }
 CHANGES = [kind.__name__ for kind in (*get_args(Primitive), *get_args(EpochChange))]
-FUNCTIONS = [kind.__name__ for kind in get_args(Function)]
+FUNCTIONS = [kind.__name__ for kind in FUNCTION_CLASSES]
 BY_OTHERS = {"Affine": "Alter", "ValueMapping": "Recode", "Power": "Logarithm"}
 """Functions in the example of another name. A source undoes a logarithm by a power, and refuses powers (RQ340)."""
 every = pytest.mark.parametrize("kind", EXAMPLES)

@@ -16,7 +16,6 @@ from pyspark.sql import SparkSession
 
 from cedilla import Options, run, simulate
 from cedilla.compiler import compile_query
-from cedilla.compiler.regions.bent import takes
 from cedilla.compiler.regions.logarithms import Power
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_accent
@@ -39,7 +38,7 @@ DECIBELS = st.decimals(-219, 219, places=4)
 def test_a_power_keeps_the_order_of_doubles(power: Power, one: float, other: float) -> None:
     for value in (one, nextafter(one, inf), other, round(one, -1), nextafter(round(one, -1), -inf)):
         low, high = sorted((one, value), reverse=not power.rises)
-        if takes(power, low) and takes(power, high):
+        if power.takes(low) and power.takes(high):
             assert power.of_double(low) <= power.of_double(high)
 
 
@@ -88,7 +87,7 @@ def test_an_engine_has_the_same_bits(spark: SparkSession) -> None:
     frame = spark.createDataFrame([(value,) for value in values], "v double")
     rows = frame.selectExpr("v", *(f"{power.sql('v')} AS p{n}" for n, power in enumerate(POWERS))).collect()
     for row in rows:
-        expected = [power.of_double(row.v) if takes(power, row.v) else None for power in POWERS]
+        expected = [power.of_double(row.v) if power.takes(row.v) else None for power in POWERS]
         assert list(row)[1:] == expected, row.v
 
 
