@@ -10,12 +10,16 @@ from pygments.lexer import RegexLexer, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
 from cedilla.grammar.hints.forms import CHANGES, STATEMENTS
-from cedilla.grammar.syntax import TYPES, operator_forms
+from cedilla.grammar.syntax import TYPES, accent_forms, operator_forms
 
 
 def grammar_words() -> set[str]:
     """Returns every word that the grammar spells out."""
-    text = Path(__file__).with_name("rq.lark").read_text("utf-8") + operator_forms.grammar()
+    text = (
+        Path(__file__).with_name("rq.lark").read_text("utf-8")
+        + operator_forms.grammar()
+        + accent_forms.grammar()
+    )
     return set(re.findall(r'"([A-Za-z]{2,})"', re.sub(r"^//.*$", "", text, flags=re.MULTILINE)))
 
 

@@ -30,6 +30,7 @@ from cedilla.grammar.syntax import (
     PunctuationText,
     Query,
     Unary,
+    accent_forms,
 )
 from cedilla.grammar.syntax.depth import check_depth, check_length
 
@@ -79,7 +80,8 @@ def single_accents(text: str, source: str = "<accent>") -> tuple[str, ...]:
     return (text,) if len(singles) == 1 else tuple(map(format_accent, singles))
 
 
-_SEVERAL = re.compile(r"(?:alter|unit|missing|≀)\s*\(\s*\{|[-−]\s*\(")
+_LISTING = "|".join(form.word for form in accent_forms.FORMS.values() if form.of_several)
+_SEVERAL = re.compile(rf"(?:alter|{_LISTING}|≀)\s*\(\s*\{{|[-−]\s*\(")
 """An accent that may name several attributes."""
 
 

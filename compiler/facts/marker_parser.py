@@ -200,13 +200,13 @@ def _read_form(node: SetForm, name: str, type_: Type, text: str) -> ToZone | ToS
         if type_.name != "timestamp":
             message = f"`{name}` is of type {type_}; only timestamps have zones"
             raise failure("RQ208", message, node.span, hint="a `date` or a `string` has no moment")
-        return ToZone(name, check_zone(node.form, node.span), text, node.span)
+        return ToZone(name, check_zone(node.text_form, node.span), text, node.span)
     if type_.name not in ("double", "decimal"):
         message = f"`{name}` is of type {type_}; only `double` and `decimal(p, s)` have decimal signs"
         raise failure(
             "RQ208", message, node.span, hint="a whole number has no sign, and a `string` is read as it is"
         )
-    return ToSign(name, node.form, text, node.span)
+    return ToSign(name, node.text_form, text, node.span)
 
 
 def read_punctuation(

@@ -14,6 +14,7 @@ from cedilla.grammar import syntax
 from cedilla.grammar.building.clauses import ClauseBuilder
 from cedilla.grammar.hints import synonyms
 from cedilla.grammar.parsing.lalr import per_rule
+from cedilla.grammar.syntax import accent_forms
 from cedilla.grammar.syntax.operator_forms import FORMS
 from cedilla.grammar.syntax.settings import SETTINGS, SIZES, as_stored, grouping_fault, size_fault
 
@@ -40,19 +41,16 @@ _NODES: dict[str, Callable[..., syntax.Node]] = {
     "compared": syntax.Comparison,
     "wildcard": syntax.Wildcard,
     "add": syntax.AddAttribute,
-    "grow": syntax.GrowDomain,
-    "to_zone": syntax.SetZone,
-    "to_sign": syntax.SetSign,
     "mapping": syntax.Inverse,
     "unit_mapping": syntax.Inverse,
 }
 """Rules whose parts are the fields of a node, in this order."""
 _LISTS = {
     *("attributes", "names", "metric", "fixed_units", "items", "renamings", "keys", "bounds", "calls"),
-    *("pairs", "arguments", "point", "code"),
+    *("pairs", "arguments", "point", "code", "codes"),
 }
 """Rules that are the tuple of their parts."""
-_SAME = {"unit", "punctuated", "measured_as"}
+_SAME = {"unit", "punctuated", "measured_as", "field"}
 """Rules that are their one part."""
 _PROFILE = {"foundation", "merge", "accumulate", "returns"}
 """Clauses of an operator, by their names."""
@@ -63,7 +61,7 @@ class Builder(ClauseBuilder):
     """One method per rule of `rq.lark` that is not in the tables above. Adds errors to `problems` and continues."""
 
     def __default__(self, data: str, children: list[Any], meta: Meta) -> Any:
-        """Returns the result of a rule in the tables, or the node of an operator from the parts that fill its form."""
+        """Returns the result of a rule in the tables, or what the parts of a form make: an operator, or changes."""
         parts = [self._part(child) for child in children]
         if data in _LISTS:
             return tuple(parts)
@@ -74,6 +72,8 @@ class Builder(ClauseBuilder):
         span = self._span(meta)
         if data in _NODES:
             return _NODES[data](*parts, span=span)
+        if data in accent_forms.FORMS:
+            return accent_forms.FORMS[data].nodes(parts, span)
         *filled, input = parts
         return FORMS[data].node(**{**FORMS[data].values(filled), "input": input, "span": span})
 

@@ -65,9 +65,6 @@ class MarkerBuilder(TermBuilder):
     def number(self, meta: Meta, *tokens: Token) -> syntax.Literal:
         return self.value(meta, *tokens)
 
-    def to_unit(self, meta: Meta, names: Token | tuple[Token, ...], unit: str) -> tuple[syntax.SetUnit, ...]:
-        return tuple(syntax.SetUnit(name, unit, span=self._span(meta)) for name in _name_texts(names))
-
     def signs(self, meta: Meta, *signs: Token | None) -> str:
         """Returns the decimal signs of texts, the comma first."""
         texts = sorted(self._string(sign) for sign in signs if sign is not None)
@@ -77,32 +74,11 @@ class MarkerBuilder(TermBuilder):
             )
         return "".join(texts)
 
-    def renaming(self, meta: Meta, field: Token, name: Token) -> syntax.RenameAttribute:
-        return syntax.RenameAttribute(str(name), self._part(field), span=self._span(meta))
+    def else_same(self, _meta: Meta) -> bool:
+        return True
 
-    def recoding(
-        self, meta: Meta, name: Token, *parts: tuple[syntax.Literal, syntax.Literal] | None
-    ) -> syntax.RecodeAttribute:
-        *codes, else_same = parts
-        pairs = tuple(code for code in codes if code is not None)
-        return syntax.RecodeAttribute(str(name), pairs, else_same is not None, span=self._span(meta))
-
-    def else_same(self, _meta: Meta) -> tuple[()]:
-        return ()
-
-    def swap(self, meta: Meta, name: Token, other: Token) -> syntax.SwapAttributes:
-        if name == other:
-            self._report("RQ001", f"`{name}` is named twice", meta, "two attributes")
-        return syntax.SwapAttributes(str(name), str(other), span=self._span(meta))
-
-    def missing(
-        self,
-        meta: Meta,
-        names: Token | tuple[Token, ...],
-        *values: syntax.Literal | None,
-    ) -> tuple[syntax.MissingValues, ...]:
-        span, listed = self._span(meta), tuple(value for value in values if value is not None)
-        return tuple(syntax.MissingValues(name, listed, span=span) for name in _name_texts(names))
+    def literals(self, _meta: Meta, *values: syntax.Literal | None) -> tuple[syntax.Literal, ...]:
+        return tuple(value for value in values if value is not None)
 
 
 def _name_texts(names: Token | tuple[Token, ...]) -> tuple[str, ...]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 from cedilla.grammar import syntax
-from cedilla.grammar.syntax import Expression
+from cedilla.grammar.syntax import Expression, accent_forms
 from cedilla.grammar.syntax.connectives import terms
 
 _NOT, _COMPARED, _OPPOSITE, _ATOM = 3, 4, 7, 8
@@ -198,23 +200,18 @@ def _change(primitives: tuple[syntax.Primitive, ...]) -> str:
             return f"-({names})"
         case syntax.AlterAttribute():
             return f"alter({one_or_set}, {_function(first)})"
-        case syntax.SetUnit(_, unit):
-            return f"unit({one_or_set}, {unit_text(unit)})"
-        case syntax.SetZone(name, zone):
-            return f"zone({name}, {quote(zone)})"
-        case syntax.SetSign(name, signs):
-            return f"decimal({name}, {signs_text(signs)})"
-        case syntax.RenameAttribute(name, field):
-            return f"rename({unit_text(field)}, {name})"
-        case syntax.RecodeAttribute(name, codes, else_same):
-            pairs = ", ".join(f"{before.text}: {after.text}" for before, after in codes)
-            return f"recode({name}, {{{pairs}}}{', else same' if else_same else ''})"
-        case syntax.SwapAttributes(name, other):
-            return f"swap({name}, {other})"
-        case syntax.MissingValues(_, values):
-            return f"missing({one_or_set}, {_set(values)})"
-        case syntax.GrowDomain(name, members):
-            return f"grow({name}, {pattern_text(members)})"
+        case syntax.Change():
+            nodes = tuple(node for node in primitives if isinstance(node, syntax.Change))
+            return accent_forms.OF_NODE[first.__class__].text(nodes, _filled)
+
+
+def _filled(rule: str, value: Any) -> str:
+    """Writes the value of a hole in the form of a change, by its rule."""
+    return _WRITERS[rule](value)
+
+
+def _codes_text(codes: tuple[tuple[syntax.Literal, syntax.Literal], ...]) -> str:
+    return "{" + ", ".join(f"{before.text}: {after.text}" for before, after in codes) + "}"
 
 
 def _function(alter: syntax.AlterAttribute) -> str:
@@ -243,3 +240,18 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 def quote(value: str) -> str:
     """The string as a constant in double quotes, readable by every start rule of the grammar."""
     return '"' + "".join(_ESCAPES.get(character, character) for character in value) + '"'
+
+
+_WRITERS: dict[str, Callable[[Any], str]] = {
+    "NAME": str,
+    "STRING": quote,
+    "field": unit_text,
+    "unit": unit_text,
+    "signs": signs_text,
+    "codes": _codes_text,
+    "else_same": lambda _: "else same",
+    "literals": _set,
+    "members": pattern_text,
+    "number": lambda number: number.text,
+}
+"""How the value of a hole is written, by its rule."""

@@ -14,7 +14,7 @@ from cedilla.grammar.hints.forms import FORMATS
 from cedilla.grammar.hints.function_synonyms import AGGREGATES, SCALARS
 from cedilla.grammar.hints.marker_hints import CHANGES, typed_unit
 from cedilla.grammar.hints.syntax_hints import Rule, Slip
-from cedilla.grammar.syntax import TYPES
+from cedilla.grammar.syntax import TYPES, accent_forms
 
 _COMMENT = "a comment begins with `#` and ends with its line"
 _AGGREGATE = "groups are written last, without a comma: `aggregate[avg(t) as mean by l](R)`"
@@ -278,7 +278,7 @@ def spelling(slip: Slip) -> Diagnostic | None:
     return None
 
 
-_CHANGES = ("ALTER", "UNIT", "RENAME", "RECODE", "MISSING", "SWAP", "ZONE", "DECIMAL", "GROW", "NAME")
+_CHANGES = ("ALTER", *map(str.upper, accent_forms.WORDS), "NAME")
 _BEHIND_NAMES = {"EQUAL", "COMPARATOR", "IN", "LPAR"}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from lark import Token
 
+from cedilla.grammar.syntax import accent_forms
 from cedilla.grammar.syntax.operator_forms import FORMS, SIGNS, WORDS
 
 OPERATORS = {word: FORMS[word].example for word in WORDS}
@@ -47,14 +48,7 @@ CHANGES = {
     "+": "+(p: double)",
     "-": "-(p)",
     "alter": "alter(t, y -> y * 2)",
-    "unit": "unit(t, degC)",
-    "rename": "rename(new, old)",
-    "recode": "recode(k, {1: 2, 2: 1})",
-    "missing": "missing(x, {-999})",
-    "swap": "swap(a, b)",
-    "grow": "grow(s, {3})",
-    "zone": 'zone(at, "Europe/Berlin")',
-    "decimal": 'decimal(x, ",")',
+    **{form.word: form.example for form in accent_forms.FORMS.values()},
 }
 """Maps changes of an accent to their forms."""
 AFFINE = "an alter has the shape `y -> y * a + b` with a > 0"

@@ -10,7 +10,7 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.grammar.hints import forms, synonyms, word_synonyms
 from cedilla.grammar.hints.syntax_hints import Rule, Slip, listed, span_of
-from cedilla.grammar.syntax import TYPES, UNITS
+from cedilla.grammar.syntax import TYPES, UNITS, accent_forms
 
 _UNIT = 'a unit is one word, `degF`, or is written in quotes, `"km/h"`, `"{request}"`'
 _SHAPES = {
@@ -272,7 +272,7 @@ def description(slip: Slip) -> Diagnostic | None:
             f"without conditions an accent is of all tuples: `[[{forms.CHANGES['alter']}]]`"
         )
     if word in ("->", "=>", "→", ":") and re.match(
-        r"\s*(?:alter|unit|rename|recode|missing|swap|zone|decimal|grow)?\(|\s*[+-]\(", slip.rest
+        rf"\s*(?:alter|{'|'.join(accent_forms.WORDS)})?\(|\s*[+-]\(", slip.rest
     ):
         return slip.unexpected("a comma comes before the change: `[[s = 2, alter(t, y -> y * 2)]]`")
     if word in _SIGN_WORDS:

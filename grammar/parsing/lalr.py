@@ -1,6 +1,6 @@
 # pyright: basic
 # The only module that sees lark's parser: its types are partial, those of the functions here are not.
-"""The parser of `rq.lark` and of the forms of operators: built once, on first use."""
+"""The parser of `rq.lark` and of the forms of operators and changes: built once, on first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 from lark.lexer import PatternStr
 
 from cedilla.grammar.parsing.cache_dir import place
-from cedilla.grammar.syntax import operator_forms
+from cedilla.grammar.syntax import accent_forms, operator_forms
 
 Start = Literal["query", "accent", "punctuation", "expression"]
 Class = TypeVar("Class", bound=type)
@@ -87,7 +87,7 @@ def _lark() -> Lark:
     kept = place("rq")
     text = files("cedilla.grammar").joinpath("rq.lark").read_text(encoding="utf-8")
     return Lark(
-        f"{text}\n{operator_forms.grammar()}",
+        f"{text}\n{operator_forms.grammar()}\n{accent_forms.grammar()}",
         parser="lalr",
         start=["query", "accent", "punctuation", "expression"],
         propagate_positions=True,

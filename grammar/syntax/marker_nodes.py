@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from attrs import evolve, frozen
 
 from cedilla.grammar.syntax.expression_nodes import *
@@ -52,73 +54,96 @@ class AlterAttribute(Node):
 
 
 @frozen
-class GrowDomain(Node):
+class Change(Node):
+    """A change of an attribute that a word names, as in `swap(a, b)`.
+
+    `form`: how it is written. A hole `{field:rule:example}` is a field of the node, filled by a rule or a token of
+    `rq.lark`; the rule `several` takes one attribute or a list of them. Parts in `[...]` may be missing. The rule of
+    the grammar, the node, the text and the form in hints are made from it (`accent_forms`).
+    """
+
+    form: ClassVar[str]
+    name: str
+
+
+@frozen
+class GrowDomain(Change):
     """`grow(s, {3, 4})`."""
 
-    name: str
+    form: ClassVar[str] = "grow({name:NAME:s}, {members:members:{3}})"
     members: SetPattern
 
 
 @frozen
-class SetUnit(Node):
+class SetUnit(Change):
     """`unit(t, degC)`."""
 
-    name: str
+    form: ClassVar[str] = "unit({name:several:t}, {unit:unit:degC})"
     unit: str
 
 
 @frozen
-class SetForm(Node):
+class SetForm(Change):
     """Texts of an attribute have another form from here on."""
 
-    name: str
-    form: str
+    text_form: str
 
 
 @frozen
 class SetZone(SetForm):
     """`zone(at, "Europe/Berlin")`: times without an offset are local times of the zone."""
 
+    form: ClassVar[str] = 'zone({name:NAME:at}, {text_form:STRING:"Europe/Berlin"})'
+
 
 @frozen
 class SetSign(SetForm):
-    """`decimal(x, ",")`: numbers have this decimal sign; `form` is `,.` for both signs."""
+    """`decimal(x, ",")`: numbers have this decimal sign; `text_form` is `,.` for both signs."""
+
+    form: ClassVar[str] = 'decimal({name:NAME:x}, {text_form:signs:","})'
 
 
 @frozen
-class RenameAttribute(Node):
+class RenameAttribute(Change):
     """`rename(temp, t)`, `rename("state.temp", t)`: `field` is the new name or path, `name` is `t`."""
 
-    name: str
+    form: ClassVar[str] = "rename({field:field:new}, {name:NAME:old})"
     field: str
 
 
 @frozen
-class RecodeAttribute(Node):
+class RecodeAttribute(Change):
     """`recode(k, {"M": "male", "F": "female"})`: each pair an old value and its new one. With
     `else same`, other values stay."""
 
-    name: str
+    form: ClassVar[str] = (
+        "recode({name:NAME:k}, {codes:codes:{1: 2, 2: 1}}[, {else_same:else_same:else same}])"
+    )
     codes: tuple[tuple[Literal, Literal], ...]
     else_same: bool = False
 
 
 @frozen
-class MissingValues(Node):
+class MissingValues(Change):
     """`missing(x, {-999, 9999.9})`: these values mean undefined; without values, each value is itself again."""
 
-    name: str
+    form: ClassVar[str] = "missing({name:several:x}, {values:literals:{-999}})"
     values: tuple[Literal, ...]
 
 
 @frozen
-class SwapAttributes(Node):
+class SwapAttributes(Change):
     """`swap(a, b)`: each of two attributes has the place of the other."""
 
-    name: str
+    form: ClassVar[str] = "swap({name:NAME:a}, {other:NAME:b})"
     other: str
 
 
+CHANGES: tuple[type[Change], ...] = (
+    *(SetUnit, RenameAttribute, RecodeAttribute, MissingValues, SwapAttributes),
+    *(GrowDomain, SetZone, SetSign),
+)
+"""The changes that a word names, in the order of hints."""
 AtSource = RenameAttribute | RecodeAttribute | MissingValues | SwapAttributes
 Primitive = (
     AddAttribute | DropAttribute | AlterAttribute | GrowDomain | SetUnit | SetZone | SetSign | AtSource
