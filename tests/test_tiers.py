@@ -6,11 +6,9 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from cedilla.compiler.facts.markers import EpochChange, Primitive
 from cedilla.compiler.operators import OPERATORS
 from cedilla.compiler.plan.formats import SOURCES
 from tests.kit import ROOT
@@ -92,8 +90,7 @@ EACH_KIND = "tests/runtime/test_each_kind.py::"
 IN_QUICK = {
     "tests/docs/test_examples.py::test_every_example_of_an_operator_does_what_its_page_says": OPERATORS,
     f"{EACH_KIND}test_a_tuple_after_an_accent_has_its_canonical_values": [
-        *get_args(Primitive),
-        *get_args(EpochChange),
+        *ALL,
     ],
     f"{EACH_KIND}test_a_format_brings_tuples_after_an_accent": [n for n in SOURCES if "kafka" not in n],
 }

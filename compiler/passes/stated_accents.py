@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from attrs import define, evolve, field
 
-from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.facts.marker_parser import accent_of, epoch_change_of
-from cedilla.compiler.facts.markers import (
+from cedilla.compiler.changes import (
     Add,
-    Alter,
-    Drop,
     EpochChange,
     Grow,
-    Missing,
-    Recode,
     Rename,
-    SourceAlter,
-    Swap,
-    ToLevel,
-    ToUnit,
     ToZone,
 )
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.marker_parser import accent_of, epoch_change_of
 from cedilla.compiler.plan.field_paths import renamed_field
 from cedilla.compiler.plan.sources import Source, StatedAccent
 from cedilla.grammar.diagnostics import failure
@@ -64,17 +54,13 @@ class SourceEvolution:
             return
         own = source.own_units
         accent = accent_of(node, text, self.types, units=self.units, names=self.names, own=own)
-        match accent.primitive:
-            case Add(attribute, type_, unit):
-                self.types.setdefault(attribute, type_)
-                if unit is not None:
-                    self.units.setdefault(attribute, unit)
-            case Rename(attribute, name):
-                self.names[renamed_field(name, source.format, primitive.span)] = attribute
-            case Drop() | Alter() | ToUnit() | ToLevel() | Recode() | SourceAlter() | Missing() | Swap():
-                pass
-            case _:
-                assert_never(accent.primitive)
+        change = accent.primitive
+        if isinstance(change, Add):
+            self.types.setdefault(change.attribute, change.type)
+            if change.unit is not None:
+                self.units.setdefault(change.attribute, change.unit)
+        elif isinstance(change, Rename):
+            self.names[renamed_field(change.name, source.format, primitive.span)] = change.attribute
 
     def _take_change(self, change: EpochChange) -> None:
         if isinstance(change, Grow):

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from attrs import field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import ToForm
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.expressions.units.own import NO_OWN_UNITS, OwnUnits, short
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
-from cedilla.compiler.facts.markers import ToForm
 from cedilla.compiler.plan.field_paths import (
     EitherPath,
     FieldPath,

@@ -121,8 +121,8 @@ def after(last: Affine | Bent, first: Affine | Bent) -> Affine | Bent:
     match links:
         case []:
             return IDENTITY
-        case [only] if not isinstance(only, Affine) or only.rises:
-            return only
+        case [only]:
+            return _alone(only)
         case several:
             return Chain(tuple(several))
 
@@ -152,8 +152,23 @@ def _merged(first: Link, last: Link) -> Link | None:
             return joined(first, last)
 
 
+def _alone(link: Link) -> Affine | Bent:
+    """Returns a link as a function: an affine one that falls is a chain."""
+    return Chain((link,)) if isinstance(link, Affine) and not link.rises else cast("Affine | Bent", link)
+
+
 def _links(function: Affine | Bent) -> tuple[Link, ...]:
     return function.links if isinstance(function, Chain) else (function,)
+
+
+def parts(function: Affine | Bent) -> tuple[Affine | Bent, ...]:
+    """Returns functions that together are one, the first one first; an accent can write each of them.
+
+    >>> scale = after(ByPoints(((0, 0), (1, 5))), Affine(2, 0))
+    >>> [part.text("y") for part in parts(after(Affine(-3, 0), scale))]
+    ['y * 2', 'by points {(0, 0), (1, 5)}', 'y * -3']
+    """
+    return tuple(_alone(link) for link in _links(function))
 
 
 def ends_with(function: Affine | Bent, last: Bent) -> bool:

@@ -144,10 +144,7 @@ CHANGES: tuple[type[Change], ...] = (
     *(GrowDomain, SetZone, SetSign),
 )
 """The changes that a word names, in the order of hints."""
-AtSource = RenameAttribute | RecodeAttribute | MissingValues | SwapAttributes
-Primitive = (
-    AddAttribute | DropAttribute | AlterAttribute | GrowDomain | SetUnit | SetZone | SetSign | AtSource
-)
+Primitive = AddAttribute | DropAttribute | AlterAttribute | Change
 
 
 def changed_names(primitive: Primitive) -> tuple[str, ...]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
 
 import pyarrow as pa
 import pytest
 from attrs import frozen
 from pyspark.sql import SparkSession
 
-from cedilla.compiler.facts import markers
+from cedilla.compiler import changes
+from cedilla.compiler.changes import ALL
 from cedilla.compiler.plan.formats import FORMATS, SOURCES
 from tests.kit.otlp import request
 from tests.kit.query import Query
@@ -33,32 +33,30 @@ class Change:
 
 
 ACCENTS = {
-    markers.Add: Change("t?: double", "+(p: double)", {"t": 1.0, "p": 2.0}, {"t": 1.0, "p": 2.0}),
-    markers.Drop: Change("t?: double", "-(t)", {}, {}),
-    markers.Alter: Change("t: double", "alter(t, y -> y * 9/5 + 32)", {"t": 68.0}, {"t": 20.0}),
-    markers.ToUnit: Change("t: double unit degC", "unit(t, degF)", {"t": 68.0}, {"t": 20.0}),
-    markers.Rename: Change("t: double", "rename(temp, t)", {"temp": 5.0}, {"t": 5.0}),
-    markers.Recode: Change(
+    changes.Add: Change("t?: double", "+(p: double)", {"t": 1.0, "p": 2.0}, {"t": 1.0, "p": 2.0}),
+    changes.Drop: Change("t?: double", "-(t)", {}, {}),
+    changes.Alter: Change("t: double", "alter(t, y -> y * 9/5 + 32)", {"t": 68.0}, {"t": 20.0}),
+    changes.ToUnit: Change("t: double unit degC", "unit(t, degF)", {"t": 68.0}, {"t": 20.0}),
+    changes.Rename: Change("t: double", "rename(temp, t)", {"temp": 5.0}, {"t": 5.0}),
+    changes.Recode: Change(
         'k: string in {"M", "F"}', 'recode(k, {"M": "1", "F": "2"})', {"k": "1"}, {"k": "M"}
     ),
-    markers.SourceAlter: Change("t: double", "alter(t, y -> 240 / y)", {"t": 30.0}, {"t": 8.0}),
-    markers.ToLevel: Change("t: double unit mW", "unit(t, dBm)", {"t": 20.0}, {"t": 100.0}),
-    markers.Missing: Change("t?: double", "missing(t, {-999})", {"t": -999.0}, {}),
-    markers.Swap: Change("a: double, b: double", "swap(a, b)", {"a": 2.0, "b": 1.0}, {"a": 1.0, "b": 2.0}),
-    markers.Grow: Change("s: int in {1, 2}", "grow(s, {3})", {"s": 3}, {"s": 3}),
-    markers.ToZone: Change(
+    changes.SourceAlter: Change("t: double", "alter(t, y -> 240 / y)", {"t": 30.0}, {"t": 8.0}),
+    changes.ToLevel: Change("t: double unit mW", "unit(t, dBm)", {"t": 20.0}, {"t": 100.0}),
+    changes.Missing: Change("t?: double", "missing(t, {-999})", {"t": -999.0}, {}),
+    changes.Swap: Change("a: double, b: double", "swap(a, b)", {"a": 2.0, "b": 1.0}, {"a": 1.0, "b": 2.0}),
+    changes.Grow: Change("s: int in {1, 2}", "grow(s, {3})", {"s": 3}, {"s": 3}),
+    changes.ToZone: Change(
         "at: timestamp",
         'zone(at, "Europe/Berlin")',
         {"at": "2026-01-01T01:00:00"},
         {"at": "2026-01-01T00:00:00.000000Z"},
     ),
-    markers.ToSign: Change("x: double", 'decimal(x, ",")', {"x": "1,5"}, {"x": 1.5}),
+    changes.ToSign: Change("x: double", 'decimal(x, ",")', {"x": "1,5"}, {"x": 1.5}),
 }
 
 
-@pytest.mark.parametrize(
-    "kind", [*get_args(markers.Primitive), *get_args(markers.EpochChange)], ids=lambda kind: kind.__name__
-)
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
 def test_a_tuple_after_an_accent_has_its_canonical_values(
     spark: SparkSession, tmp_path: Path, kind: type
 ) -> None:

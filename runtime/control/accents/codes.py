@@ -8,8 +8,9 @@ from typing import Any
 from attrs import evolve
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Recode
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.facts.markers import Accent, Recode
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.regions import Domain, Level, Tree, Universe, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.value_mapping import ValueMapping, mapped_values

@@ -13,7 +13,8 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Accent, Rename
+from cedilla.compiler.changes import Rename
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.regions import Tree, Universe
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.accents.placed import Placed

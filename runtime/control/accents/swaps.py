@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 from attrs import frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Layer, Swap
 from cedilla.compiler.expressions.types import DOUBLE, Type
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Rename, SourceAlter, Swap, ToLevel, ToUnit
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.accents.placed import Placed
@@ -111,10 +112,10 @@ def check_swapped(swaps: Swaps, accent: Accent, types: Mapping[str, Type]) -> No
     place, whatever is in it.
     """
     change, name = accent.primitive, accent.primitive.attribute
-    if name not in swaps.partners or isinstance(change, Swap | Rename):
+    if name not in swaps.partners or change.layer in (Layer.NAME, Layer.PLACE):
         return
     is_swapped = regions.intersection(accent.description, swaps.of(name)) is not False
-    gets_doubles = isinstance(change, Alter | SourceAlter | ToUnit | ToLevel | Add) and types[name].is_numeric
+    gets_doubles = (change.converts or isinstance(change, Add)) and types[name].is_numeric
     if is_swapped or (gets_doubles and types[name] != DOUBLE):
         message = f"`{name}` and `{swaps.partners[name]}` have changed places in some of these tuples"
         hint = "swap them back first, then send the accent and the swap again"

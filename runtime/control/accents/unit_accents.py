@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from attrs import evolve
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Alter, SourceAlter, ToLevel, ToUnit
 from cedilla.compiler.expressions.units.own import short
 from cedilla.compiler.expressions.units.units import conversion, leads
-from cedilla.compiler.facts.markers import Accent, Add, Alter, SourceAlter, ToLevel, ToUnit
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Alter, ToUnit
 from cedilla.compiler.expressions.units.own import short
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
-from cedilla.compiler.facts.markers import Alter, ToUnit
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine

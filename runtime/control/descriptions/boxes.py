@@ -9,9 +9,10 @@ from typing import Any
 from attrs import frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Change
 from cedilla.compiler.expressions.types import patterns
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.facts.markers import Add, Primitive, accent_text
+from cedilla.compiler.facts.markers import accent_text
 from cedilla.compiler.regions import ANYTHING, Tree, Universe
 from cedilla.runtime.control.descriptions.translation import mapped_into, translate
 
@@ -27,12 +28,12 @@ def accents_of(
     facts: Facts,
     scale: Mapping[str, Tree],
     free: Tree,
-    primitive: Primitive,
+    primitive: Change,
     *,
     outer: bool,
     always: frozenset[str] = frozenset(),
     without: Tree = False,
-    primitive_for: Callable[[Tree], Primitive] | None = None,
+    primitive_for: Callable[[Tree], Change] | None = None,
 ) -> Iterator[tuple[str, Tree]]:
     """Yields accents that together describe a region, each with the region that it announces.
 
@@ -43,7 +44,7 @@ def accents_of(
 
     >>> from cedilla.compiler.expressions.types import DOUBLE, LONG
     >>> from cedilla.compiler.facts.facts import PRESENT
-    >>> from cedilla.compiler.facts.markers import Drop
+    >>> from cedilla.compiler.changes import Drop
     >>> from cedilla.compiler.regions.affine import IDENTITY, Affine
     >>> names = {"s": LONG, "t": DOUBLE, "h": DOUBLE}
     >>> facts = Facts(names, {}, dict.fromkeys(names, PRESENT))
@@ -89,10 +90,10 @@ class _AccentWriter:
     facts: Facts
     scale: Mapping[str, Tree]
     plain: Universe
-    primitive: Primitive
+    primitive: Change
     outer: bool
     always: frozenset[str]
-    primitive_for: Callable[[Tree], Primitive] | None
+    primitive_for: Callable[[Tree], Change] | None
 
     def accents(self, box: Mapping[str, Any]) -> Iterator[tuple[str, Tree]]:
         """Yields the accents about a box, each with the region that it announces."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Grow
 from cedilla.compiler.facts.facts import StateFacts, closed_for_readers
-from cedilla.compiler.facts.markers import Grow
 from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Attribute, Plan, Source, derive
 from cedilla.compiler.regions import PARTITION, Tree

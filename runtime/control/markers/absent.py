@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Accent, Alter, ToLevel, ToUnit
+from cedilla.compiler.changes import Alter, ToLevel, ToUnit
+from cedilla.compiler.facts.markers import Accent
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.descriptions.region_texts import joined_texts, region_texts
 from cedilla.runtime.control.sources.partitions import anywhere

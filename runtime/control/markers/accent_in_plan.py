@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Alter, AtSource, Drop, ToUnit
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.facts.markers import Accent, Add, Alter, AtSource, Drop, ToUnit
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.shared.base import Kind
 from cedilla.compiler.plan import Plan, derive, follow

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cedilla.compiler.changes import Add
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.expressions.types.decimals import digits_of_type
-from cedilla.compiler.facts.markers import Accent, Add
+from cedilla.compiler.facts.markers import Accent
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.sources.source_state import SourceState
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Alter, Grow
 from cedilla.compiler.facts.facts import StateFacts
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import single_accents

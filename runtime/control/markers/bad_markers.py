@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import assert_never
 
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import OF_NODE
 from cedilla.compiler.facts.facts import NO_FEEDER
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_accent
-from cedilla.grammar.syntax import (
-    AccentText,
-    AddAttribute,
-    AlterAttribute,
-    DropAttribute,
-    GrowDomain,
-    MissingValues,
-    Primitive,
-    RecodeAttribute,
-    RenameAttribute,
-    SetSign,
-    SetUnit,
-    SetZone,
-    SwapAttributes,
-)
+from cedilla.grammar.syntax import AccentText, Primitive, changed_names
 from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.connectors.records.rejections import FOREIGN, REASONS
 from cedilla.runtime.control.markers.source_marker_parser import read_accent
@@ -127,29 +113,10 @@ def _what_stays(
 ) -> str:
     name = primitive.name
     what = f"`{name}` of {where}" if where else f"`{name}`"
-    match primitive:
-        case AddAttribute():
-            return f"{what} is not added"
-        case DropAttribute():
-            return f"{what} is not dropped"
-        case RenameAttribute():
-            return f"{what} comes by the name that it had"
-        case RecodeAttribute():
-            return f"{what} keeps the codes that it had"
-        case SwapAttributes(_, other):
-            return f"{what} and `{other}` keep the places that they had"
-        case MissingValues():
-            return f"{what} keeps the missing values that it had"
-        case SetZone():
-            return f"times of `{name}` stay in the zone that they had"
-        case SetSign():
-            return f"texts of `{name}` keep the decimal sign that they had"
-        case GrowDomain():
-            return f"the domain of `{name}` does not grow"
-        case AlterAttribute() | SetUnit():
-            return f"{what} stays in {_units(plan, states, source, name, where)}"
-        case _:
-            assert_never(primitive)
+    keeps = OF_NODE[type(primitive)].keeps
+    others = [other for other in changed_names(primitive) if other != name]
+    unit = _units(plan, states, source, name, where) if "{unit}" in keeps else ""
+    return keeps.format(what=what, name=name, other=", ".join(others), unit=unit)
 
 
 def _where(accent: AccentText, text: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Accent, Drop
+from cedilla.compiler.changes import Drop
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.sources.source_state import SourceState

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cedilla.compiler.facts.markers import EpochChange, Grow
+from cedilla.compiler.changes import EpochChange, Grow
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.accents.swaps import is_swapped

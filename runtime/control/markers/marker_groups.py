@@ -12,27 +12,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Literal, assert_never
+from typing import Any, Literal
 
 from attrs import evolve, frozen
 from immutables import Map
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
-from cedilla.compiler.facts.markers import (
-    Accent,
+from cedilla.compiler.changes import (
     Add,
     Alter,
     Drop,
-    Missing,
-    Punctuation,
-    Recode,
-    Rename,
-    SourceAlter,
-    Swap,
-    ToLevel,
     ToUnit,
 )
+from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
+from cedilla.compiler.facts.markers import Accent, Punctuation
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Level, Operation, Tree, Value
 from cedilla.compiler.regions.affine import Affine
@@ -199,17 +192,12 @@ class _GroupParser:
 
 def _round_key(accent: Accent) -> tuple[object, ...] | None:
     """Returns the properties that accents of one round share; `None` for accents that are applied one by one."""
-    match accent.primitive:
-        case Alter(attribute, _, unit, of):
-            return Alter, attribute, unit, of, accent.mentions
-        case Add() as added if added.unit is not None:
-            return None
-        case Add() | Drop() | ToUnit() as primitive:
-            return primitive, accent.mentions
-        case ToLevel() | SourceAlter() | Rename() | Recode() | Missing() | Swap():
-            return None
-        case other:
-            assert_never(other)
+    change = accent.primitive
+    if not change.grouped or (isinstance(change, Add) and change.unit is not None):
+        return None
+    if isinstance(change, Alter):
+        return Alter, change.attribute, change.unit, change.of, accent.mentions
+    return change, accent.mentions
 
 
 def apply_group(
@@ -339,12 +327,8 @@ def _evolved(
                 functions = restrict_to(alter.description, alter.primitive.function)
                 next_ = next_.with_functions(name, functions, functions, places)
                 alters += _last_alters(step, location_of, alter)
-        case Add() | Drop() | Alter() | ToUnit():
+        case _:
             return None
-        case ToLevel() | SourceAlter() | Rename() | Recode() | Missing() | Swap():
-            return None
-        case other:
-            assert_never(other)
     check_apart(next_, accent)
     if not regions.is_empty(live, state.universe):
         check(next_, accent)

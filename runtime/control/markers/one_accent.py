@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import DOUBLE
-from cedilla.compiler.facts.facts import ABSENT, PRESENT
-from cedilla.compiler.facts.markers import (
-    Accent,
+from cedilla.compiler.changes import (
     Add,
     Alter,
     Drop,
     Missing,
     Recode,
     Rename,
-    SourceAlter,
+    SourceFunction,
     Swap,
     ToLevel,
     ToUnit,
 )
+from cedilla.compiler.expressions.types import DOUBLE
+from cedilla.compiler.facts.facts import ABSENT, PRESENT
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import failure
@@ -96,7 +94,7 @@ def _applied(state: SourceState, accent: Accent, position: int, location: str) -
             check_swap(state.swaps, accent, swap, state.types)
             return evolve(state, swaps=state.swaps.with_swap(swap, accent.description, places))
         case Missing(attribute, values):
-            _require(state, accent, attribute, where, live, "lists missing values of")
+            _require(state, accent, attribute, where, live, Missing.verb)
             sentinels = state.sentinels.with_values(attribute, values, accent.description, where, places)
             return evolve(state, sentinels=sentinels)
         case ToUnit(attribute) | ToLevel(attribute) as change:
@@ -105,8 +103,8 @@ def _applied(state: SourceState, accent: Accent, position: int, location: str) -
             for alter in alters_of(state, accent, change):
                 named = with_accent(named, alter, position, location)
             return named
-        case SourceAlter(attribute, function):
-            _require(state, accent, attribute, where, live, "alters")
+        case SourceFunction(attribute=attribute, function=function) as change:
+            _require(state, accent, attribute, where, live, change.verb)
             no_codes(accent, state.codes, "alters", "recoded")
             raw = restrict_to(accent.description, function)
             state = state.with_bent(attribute, raw, restrict_to(where, function), places)
@@ -121,7 +119,7 @@ def _applied(state: SourceState, accent: Accent, position: int, location: str) -
             state = state.naming(change).with_functions(attribute, raw, restrict_to(where, function), places)
             return state.remembering([Altered(attribute, function, where, location, accent.text)])
         case other:
-            assert_never(other)
+            raise TypeError(f"nothing says what {other} does")
 
 
 def expecting(state: SourceState, accent: Accent, after: SourceState) -> SourceState | None:
@@ -130,11 +128,8 @@ def expecting(state: SourceState, accent: Accent, after: SourceState) -> SourceS
     after it. `None` if the epoch may continue."""
     change = accent.primitive
     name = change.attribute
-    converts = isinstance(change, Alter | ToUnit | ToLevel | SourceAlter) or (
-        isinstance(change, Add) and change.converts
-    )
     type_ = state.types.get(name, DOUBLE)
-    if not converts or name in state.numbers.doubled or type_ == DOUBLE or not type_.is_numeric:
+    if not change.converts or name in state.numbers.doubled or type_ == DOUBLE or not type_.is_numeric:
         return None
     raw = after.numbers.raw_types.get(name)
     if raw is not None and raw in (state.types_of_raw[name], state.numbers.expected.get(name)):

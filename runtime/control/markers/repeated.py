@@ -6,27 +6,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import assert_never
+from typing import cast
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
-from cedilla.compiler.facts.markers import (
-    Accent,
-    Add,
+from cedilla.compiler.changes import (
     Alter,
-    Drop,
-    Missing,
+    Change,
     Recode,
-    Rename,
-    SourceAlter,
-    Swap,
+    SourceFunction,
     ToLevel,
-    ToUnit,
-    accent_text,
+    at_source,
 )
+from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
+from cedilla.compiler.facts.markers import Accent, accent_text
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.regions.composition import ends_with
+from cedilla.compiler.regions.composition import Bent, ends_with
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.accents.trees import CACHE_SIZE
@@ -43,16 +38,12 @@ def repeated(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagno
     match accent.primitive:
         case Alter(attribute) as alter if attribute in state.units:
             yield from _altered(state, accent, alter, where)
-        case SourceAlter(attribute) as alter if attribute in state.bent:
+        case SourceFunction(attribute=attribute) as alter if attribute in state.bent:
             yield from _turned(state, accent, alter, where)
         case Recode(attribute) as recode if attribute in state.codes:
             yield from _recoded_back(state, accent, recode, where)
-        case Add() | Drop() | Alter() | ToUnit() | ToLevel() | SourceAlter() | Rename() | Recode():
+        case _:  # units are repeatable (N4), a list replaces the first one, and an equal swap takes the first one back
             return
-        case Missing() | Swap():  # a list replaces the first one, and an equal swap takes the first one back
-            return
-        case other:
-            assert_never(other)
 
 
 def _altered(state: SourceState, accent: Accent, alter: Alter, where: Tree) -> Iterator[Diagnostic]:
@@ -68,17 +59,19 @@ def _altered(state: SourceState, accent: Accent, alter: Alter, where: Tree) -> I
     yield _twice(state, accent, Alter(name, function.inverse()), twice, notes)
 
 
-def _turned(state: SourceState, accent: Accent, alter: SourceAlter, where: Tree) -> Iterator[Diagnostic]:
+def _turned(state: SourceState, accent: Accent, alter: SourceFunction, where: Tree) -> Iterator[Diagnostic]:
     """Yields RQ218 for a function that falls or bends where it was the last one. Earlier ones are not remembered."""
     name, function = alter.attribute, alter.function
+    if isinstance(alter, ToLevel):
+        return
     live = regions.difference(where, state.facts().dead(name))
-    twice = regions.within(live, state.bent[name], lambda first: ends_with(first, function))
+    twice = regions.within(live, state.bent[name], lambda first: ends_with(first, cast("Bent", function)))
     if not regions.is_empty(twice, state.universe):
-        yield _twice(state, accent, SourceAlter(name, function.inverse()), twice, ())
+        yield _twice(state, accent, at_source(name, function.inverse()), twice, ())
 
 
 def _twice(
-    state: SourceState, accent: Accent, back: Alter | SourceAlter, twice: Tree, notes: tuple[str, ...]
+    state: SourceState, accent: Accent, back: Change, twice: Tree, notes: tuple[str, ...]
 ) -> Diagnostic:
     name, facts = back.attribute, state.facts()
     twice = anywhere(twice, state.universe)

@@ -5,18 +5,9 @@ from __future__ import annotations
 from attrs import evolve
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Alter, EpochChange, Missing, Rename, Swap, to_form
 from cedilla.compiler.facts import marker_parser
-from cedilla.compiler.facts.markers import (
-    Accent,
-    Add,
-    Alter,
-    EpochChange,
-    Missing,
-    Punctuation,
-    Rename,
-    Swap,
-    to_form,
-)
+from cedilla.compiler.facts.markers import Accent, Punctuation
 from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import (

@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import assert_never
 
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import (
-    Accent,
-    Add,
-    Alter,
-    Drop,
-    EpochChange,
-    Grow,
-    Missing,
-    Primitive,
-    Recode,
-    Rename,
-    SourceAlter,
-    Swap,
-    ToForm,
-    ToLevel,
-    ToUnit,
-    accent_text,
-    to_form,
-)
+from cedilla.compiler.changes import Before, Change, EpochChange
+from cedilla.compiler.facts.markers import Accent, accent_text
 from cedilla.compiler.plan import Plan, Source, StatedAccent
-from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.compiler.regions.function import Function
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.formatting.expression_formatter import format_accent
 from cedilla.grammar.parser import parse_accent, single_accents
@@ -122,20 +104,12 @@ def _with_first(
 
 
 def inverse(source: Source, state: SourceState, accent: StatedAccent) -> tuple[str, ...] | None:
-    """Returns the accents that undo a stated one for the tuples from here on; `None` if nothing does (theory N10).
-
-    A Drop has no inverse, because nothing says in which unit its values come back. Missing values have none, because
-    nothing says which list was before. A unit, a zone and a decimal sign have none where tuples have another one by
-    now.
-    """
+    """Returns the accents that undo a stated one for the tuples from here on; `None` if nothing does (theory N10)."""
     undoing: list[str] = []
     for single in single_accents(accent.text):
         try:
-            change = read_epoch_change(state, single)
-            if change is None:
-                back = _inverse(source, state, read_accent(source, state, single))
-            else:
-                back = _form_before(source, state, change)
+            change = read_epoch_change(state, single) or read_accent(source, state, single)
+            back = _inverse(source, state, change)
         except DiagnosticError:  # what it names is gone
             return None
         if back is None:
@@ -145,36 +119,17 @@ def inverse(source: Source, state: SourceState, accent: StatedAccent) -> tuple[s
     return tuple(undoing)
 
 
-def _form_before(source: Source, state: SourceState, change: EpochChange) -> ToForm | None:
-    """Returns the accent that names the form of texts which an attribute has without a stated one."""
-    if isinstance(change, Grow):
-        return None
-    name, type_ = change.attribute, state.types[change.attribute]
-    before = starting_state(source, frozenset()).forms.get(name, usual_form(type_))
-    return to_form(name, before, type_) if form_of(state, name) in (change.form, before) else None
+def _inverse(source: Source, state: SourceState, accent: Accent | EpochChange) -> Change | None:
+    change = accent.primitive if isinstance(accent, Accent) else accent
+    name = change.attribute
 
+    def is_in_force(function: Function) -> bool:
+        """Returns True if all described tuples that may come have a function."""
+        described = state.canonical(accent.description) if isinstance(accent, Accent) else True
+        other = regions.within(described, state.written(name), lambda leaf: leaf != function)
+        return regions.is_empty(regions.difference(other, state.closed), state.universe)
 
-def _inverse(source: Source, state: SourceState, accent: Accent) -> Primitive | None:
-    match accent.primitive:
-        case Add(attribute):
-            return Drop(attribute)
-        case Alter(attribute, function):
-            return Alter(attribute, function.inverse())
-        case ToUnit(attribute, _, function) | ToLevel(attribute, _, function):
-            described = state.canonical(accent.description)
-            other = regions.within(described, state.written(attribute), lambda leaf: leaf != function)
-            if not regions.is_empty(regions.difference(other, state.closed), state.universe):
-                return None
-            return ToUnit(attribute, source_units(source, state)[attribute], IDENTITY)
-        case SourceAlter(attribute, function):
-            return SourceAlter(attribute, function.inverse())
-        case Swap() as swap:
-            return swap
-        case Rename(attribute):
-            return Rename(attribute, attribute)
-        case Recode(attribute, code, type_):
-            return Recode(attribute, code.inverse(), type_)
-        case Drop() | Missing():
-            return None
-        case other:
-            assert_never(other)
+    type_ = state.types[name]
+    unit = source_units(source, state).get(name, "")
+    form = starting_state(source, frozenset()).forms.get(name, usual_form(type_))
+    return change.inverse(Before(type_, unit, is_in_force, form, form_of(state, name)))

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Accent, EpochChange, Swap
+from cedilla.compiler.changes import EpochChange
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.plan import StatedAccent
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.parser import parse_accent
@@ -28,8 +29,7 @@ def stated_attributes(accents: Iterable[StatedAccent]) -> frozenset[str]:
 
 def attributes_of(change: Accent | EpochChange) -> tuple[str, ...]:
     """Returns the attributes that an accent changes."""
-    primitive = change.primitive if isinstance(change, Accent) else change
-    return (primitive.attribute, primitive.other) if isinstance(primitive, Swap) else (primitive.attribute,)
+    return (change.primitive if isinstance(change, Accent) else change).attributes
 
 
 def with_superseded(state: SourceState, change: Accent | EpochChange) -> SourceState:

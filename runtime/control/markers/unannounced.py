@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from cedilla.compiler.changes import Add, Rename
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.facts.markers import Accent, Add, Rename, accent_text
+from cedilla.compiler.facts.markers import Accent, accent_text
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.plan.field_paths import FieldPath, field_path
 from cedilla.grammar.diagnostics import DiagnosticError

@@ -18,37 +18,16 @@ from collections.abc import Collection
 
 from attrs import evolve, frozen
 
+from cedilla.compiler.changes import OF_NODE, Drop, Grow
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import alternatives, outer_keys, path_text
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.diagnostics.suggestions import resembles
 from cedilla.grammar.parser import parse_accent, parse_punctuation
-from cedilla.grammar.syntax import (
-    AddAttribute,
-    DropAttribute,
-    GrowDomain,
-    MissingValues,
-    RecodeAttribute,
-    RenameAttribute,
-    SetSign,
-    SetUnit,
-    SetZone,
-    SwapAttributes,
-    Wildcard,
-)
+from cedilla.grammar.syntax import AddAttribute, SetUnit, Wildcard
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import paths_of
 
-_VERBS: dict[type, str] = {
-    DropAttribute: "drops",
-    RenameAttribute: "renames",
-    RecodeAttribute: "recodes",
-    MissingValues: "lists missing values of",
-    SwapAttributes: "swaps",
-    SetZone: "names the zone of",
-    SetSign: "names the decimal sign of",
-    GrowDomain: "lets the domain grow of",
-}
 _SHORTEST_STEM = 3
 """Minimum length of a name that counts as similar to a longer name starting with it."""
 
@@ -108,9 +87,9 @@ def passed_over(
     other = change.unit if isinstance(change, SetUnit) else getattr(change, "field", None)
     if other in readable:
         return None
-    verb = _VERBS.get(type(change), "alters")
-    message = f"the accent {verb} `{change.name}`, which is not declared: it is passed over"
-    changes = not isinstance(change, DropAttribute | GrowDomain)
+    specification = OF_NODE[type(change)]
+    message = f"the accent {specification.verb} `{change.name}`, which is not declared: it is passed over"
+    changes = specification not in (Drop, Grow)
     return PassedOver(kind, (change.name,), message, change.span, text if changes else "")
 
 

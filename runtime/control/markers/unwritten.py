@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Accent, Missing, Recode
+from cedilla.compiler.changes import Missing, Recode
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic

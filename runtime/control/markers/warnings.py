@@ -5,28 +5,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import assert_never
 
 from attrs import evolve
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import (
+    Alter,
+    Change,
+    Layer,
+    ToLevel,
+    ToUnit,
+)
 from cedilla.compiler.expressions.types import DOUBLE, STRING
 from cedilla.compiler.expressions.types.nearest import nearest, written
 from cedilla.compiler.expressions.types.versions import is_like_version
 from cedilla.compiler.expressions.units.units import is_same
-from cedilla.compiler.facts.markers import (
-    Accent,
-    Add,
-    Alter,
-    Drop,
-    Missing,
-    Recode,
-    Rename,
-    SourceAlter,
-    Swap,
-    ToLevel,
-    ToUnit,
-)
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.operators.shared.conditions import text_bound
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.value_mapping import ValueMapping
@@ -173,28 +167,23 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
         "an accent that is not needed goes; or its function is another one",
     )
     name = change.attribute
-    match change:
-        case ToUnit(_, unit) | ToLevel(_, unit):
-            if any(is_same(unit, named) for named in state.named_units.get(name, ())):
-                return
-            live = regions.difference(where, state.closed)
-            if alters_of(state, accent, change) or regions.is_empty(live, state.universe):
-                return
-            why = f": `{name}` is in {unit} already in all tuples that it describes"
-            help = f"where tuples before it are in another unit, U, that one is declared: `{name}: double unit U`"
-        # After it, whole numbers and decimals are doubles, and outputs announce that.
-        case Alter(_, function, None) if function.is_identity and _was_double(state, name):
-            pass
-        case Recode(_, code) if name not in state.codes and all(one == other for one, other in code.pairs):
-            pass
-        case Missing(_, ()) if name not in state.sentinels.here:
-            pass
-        case Add() | Drop() | Alter() | SourceAlter() | Rename() | Recode() | Missing() | Swap():
+    if isinstance(change, ToUnit | ToLevel):
+        if any(is_same(change.unit, named) for named in state.named_units.get(name, ())):
             return
-        case _:
-            assert_never(change)
+        live = regions.difference(where, state.closed)
+        if alters_of(state, accent, change) or regions.is_empty(live, state.universe):
+            return
+        why = f": `{name}` is in {change.unit} already in all tuples that it describes"
+        help = f"where tuples before it are in another unit, U, that one is declared: `{name}: double unit U`"
+    elif not change.is_identity or _has_changed(state, change):
+        return
     yield Diagnostic("RQ230", "warning", f"the accent changes nothing{why}", accent.span, (), help)
 
 
-def _was_double(state: SourceState, name: str) -> bool:
-    return state.types[name] == DOUBLE and name not in state.numbers.doubled
+def _has_changed(state: SourceState, change: Change) -> bool:
+    """Returns True if an identity changes something: after an Alter, whole numbers and decimals are doubles, which
+    outputs announce; a recode and a list of missing values replace earlier ones."""
+    name = change.attribute
+    if isinstance(change, Alter):
+        return state.types[name] != DOUBLE or name in state.numbers.doubled
+    return name in (state.sentinels.here if change.layer is Layer.SENTINEL else state.codes)

@@ -8,6 +8,7 @@ from functools import partial
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Alter, Drop
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.expressions.units.altered_decimals import announcing
 from cedilla.compiler.facts.facts import (
@@ -18,7 +19,7 @@ from cedilla.compiler.facts.facts import (
     Facts,
     closed_for_readers,
 )
-from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
+from cedilla.compiler.facts.markers import accent_text, punctuation_text
 from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.runtime.connectors.records.marker_files import Markers

@@ -8,11 +8,12 @@ from itertools import chain
 from attrs import evolve
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Alter, Missing, Rename, Swap, at_source, to_form
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Missing, Rename, SourceAlter, Swap, to_form
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.regions.composition import parts
 from cedilla.runtime.control.accents.codes import active_recodes
 from cedilla.runtime.control.sources.partitions import described
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -84,7 +85,8 @@ def _bent(state: SourceState) -> Iterator[tuple[str, Tree]]:
     for name, tree in state.bent.items():
         for function, cell in regions.cells(tree).items():
             if not isinstance(function, Affine):
-                yield str(SourceAlter(name, function)), regions.intersection(cell, facts.may_have(name))
+                described = regions.intersection(cell, facts.may_have(name))
+                yield from ((str(at_source(name, part)), described) for part in parts(function))
 
 
 def _swapped(state: SourceState) -> Iterator[tuple[str, Tree]]:

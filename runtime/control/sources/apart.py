@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Accent, Drop, Rename, Swap
+from cedilla.compiler.changes import Drop, Layer
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.accents.codes import listed
@@ -21,7 +22,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 
 def check_apart(state: SourceState, accent: Accent) -> None:
     """Raises `DiagnosticError` RQ239 if an accent has made tuples alike. `state`: after it."""
-    if isinstance(accent.primitive, Drop | Rename | Swap):
+    if isinstance(accent.primitive, Drop) or accent.primitive.layer in (Layer.NAME, Layer.PLACE):
         return  # values and sentinels stay as they are written
     changed = accent.primitive.attribute
     for name, tree in state.sentinels.here.items():

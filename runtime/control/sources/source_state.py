@@ -12,9 +12,10 @@ from fractions import Fraction
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Alter, ToLevel, ToUnit
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Punctuation, ToLevel, ToUnit
+from cedilla.compiler.facts.markers import Punctuation
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY

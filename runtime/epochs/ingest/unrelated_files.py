@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import assert_never
 
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.compiler.plan.formats import FORMATS
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_accent
-from cedilla.grammar.syntax import (
-    AddAttribute,
-    AlterAttribute,
-    DropAttribute,
-    GrowDomain,
-    MissingValues,
-    RecodeAttribute,
-    RenameAttribute,
-    SetSign,
-    SetUnit,
-    SetZone,
-    SwapAttributes,
-)
+from cedilla.grammar.syntax import AddAttribute, RenameAttribute
 from cedilla.runtime.connectors.formats.source import InputFile, Types
 from cedilla.runtime.connectors.records.foreign import Unreadable, damage_told
 from cedilla.runtime.connectors.records.lines import unpacked
@@ -113,25 +100,10 @@ def _brought(marker: MarkerLine, types: Types) -> Iterator[str]:
     except DiagnosticError:
         return
     for primitive in primitives:
-        match primitive:
-            case AddAttribute(name):
-                yield name
-            case RenameAttribute(_, field):
-                yield field
-            case (
-                DropAttribute()
-                | AlterAttribute()
-                | GrowDomain()
-                | SetUnit()
-                | SetZone()
-                | SetSign()
-                | RecodeAttribute()
-                | MissingValues()
-                | SwapAttributes()
-            ):
-                pass
-            case _:
-                assert_never(primitive)
+        if isinstance(primitive, AddAttribute):
+            yield primitive.name
+        elif isinstance(primitive, RenameAttribute):
+            yield primitive.field
 
 
 def _keys(files: Files, file: InputFile, form: str, paths: Collection[FieldPath]) -> list[str] | None:

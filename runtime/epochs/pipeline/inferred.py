@@ -7,8 +7,8 @@ from itertools import islice
 
 from attrs import frozen
 
+from cedilla.compiler.changes import Add
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.facts.markers import Add
 from cedilla.runtime.control.sources.source_state import SourceState
 
 _MAX_NAMED = 20

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from attrs import define, evolve, field
 from pyspark.sql import SparkSession
 
+from cedilla.compiler.changes import ToForm
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.facts.facts import StateFacts
-from cedilla.compiler.facts.markers import ToForm
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure

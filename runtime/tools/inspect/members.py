@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Alter
 from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, PRESENT, Facts
-from cedilla.compiler.facts.markers import Alter
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Level, Tree, Value
 from cedilla.compiler.regions.affine import Affine

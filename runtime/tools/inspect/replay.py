@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Drop, Grow
+from cedilla.compiler.changes import Drop, Grow
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import single_accents

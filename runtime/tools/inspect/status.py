@@ -9,12 +9,12 @@ from typing import Any
 from attrs import asdict, evolve, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Alter
 from cedilla.compiler.explain.analysis.releases import releases
 from cedilla.compiler.explain.analysis.waiting import Waiting
 from cedilla.compiler.explain.impact import has_readers
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.facts.facts import NO_FEEDER, Facts, History
-from cedilla.compiler.facts.markers import Alter
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.shared.reactions import reaction
 from cedilla.compiler.plan import Emit, Plan, Source, derive

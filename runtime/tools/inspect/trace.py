@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import partial
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Alter, AtSource, Drop, ToUnit
 from cedilla.compiler.explain.analysis.safety import Safety, safety
 from cedilla.compiler.explain.impact import Step, walk
 from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, ORIGINAL, Facts, StateFacts
-from cedilla.compiler.facts.markers import Accent, Add, Alter, AtSource, Drop, ToUnit
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.shared.base import Kind
@@ -290,18 +291,10 @@ def _steps(plan: Plan, source: str, accent: Accent, safety: Safety) -> dict[str,
     primitive = accent.primitive
     if isinstance(primitive, AtSource):
         return {}
-    match primitive:
-        case Add(attribute):
-            kind: Kind = "add"
-        case Drop(attribute):
-            kind = "drop"
-        case Alter(attribute) | ToUnit(attribute):
-            kind = "alter"
-        case _:
-            assert_never(primitive)
+    kind: Kind = "add" if isinstance(primitive, Add) else "drop" if isinstance(primitive, Drop) else "alter"
     by_operator: dict[str, list[tuple[Kind, Step]]] = {}
     function = primitive.function if isinstance(primitive, Alter | ToUnit) else SCALED
-    for step in walk(plan, source, kind, attribute, accent.mentions, safety, function)[0]:
+    for step in walk(plan, source, kind, primitive.attribute, accent.mentions, safety, function)[0]:
         by_operator.setdefault(step.operator.name, []).append((kind, step))
     return by_operator
 

@@ -17,6 +17,7 @@ from typing import Any
 from attrs import evolve
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import OF_NODE, Add, Alter, AtSource, SourceFunction
 from cedilla.compiler.expressions.types import (
     BOOLEAN,
     DOUBLE,
@@ -30,7 +31,7 @@ from cedilla.compiler.expressions.types.versions import is_version
 from cedilla.compiler.expressions.units.altered_decimals import holds, keeps_digits
 from cedilla.compiler.facts.facts import ORIGINAL
 from cedilla.compiler.facts.marker_parser import read_accent
-from cedilla.compiler.facts.markers import Accent, Add, Alter, SourceAlter, ToLevel
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, exact
@@ -141,7 +142,7 @@ class Units:
     def _single(self, text: str, position: int) -> None:
         if isinstance(parse_accent(text).primitive, syntax.GrowDomain):
             return
-        if isinstance(parse_accent(text).primitive, syntax.AtSource):
+        if issubclass(OF_NODE[type(parse_accent(text).primitive)], AtSource):
             why = "no output renames, recodes, swaps or lists missing values: a query undoes these at its sources"
             raise failure("RQ460", "the accent cannot be read here", hint=why)
         primitive = parse_accent(text).primitive
@@ -150,7 +151,7 @@ class Units:
         self.declare(dict(_mentioned(text)))
         accent = read_accent(text, self.state.types, arrays=True, units=self.state.added_units)
         self._check_order(accent)
-        if isinstance(accent.primitive, SourceAlter | ToLevel):
+        if isinstance(accent.primitive, SourceFunction):
             why = "no output turns or bends values: a query undoes that at its sources"
             raise failure("RQ460", "the accent cannot be read here", accent.span, hint=why)
         region = regions.intersection(accent.description, raw_quantities(self.state, accent.quantities))

@@ -12,9 +12,10 @@ from typing import Any
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Alter, Change
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.expressions.units.units import leads
-from cedilla.compiler.facts.markers import Add, Alter, Primitive, accent_text, punctuation_text
+from cedilla.compiler.facts.markers import accent_text, punctuation_text
 from cedilla.compiler.regions import Box, Domain, Level, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Severity
@@ -229,13 +230,13 @@ class Writer:
         for conditions, _ in self._inside(marker.item.pattern, self._first, None):
             yield punctuation_text(conditions)
 
-    def _exactly(self, region: Tree, universe: Universe, primitive: Primitive) -> Iterator[Conjunction]:
+    def _exactly(self, region: Tree, universe: Universe, primitive: Change) -> Iterator[Conjunction]:
         for box, lost in self._boxes(region, universe, primitive):
             if lost is not None:
                 raise DiagnosticError([_no_words("error", f"tuples without `{lost}`", primitive, lost)])
             yield from patterns.conjunctions(box, self._types, outer=False, universe=universe)
 
-    def _inside(self, region: Tree, universe: Universe, primitive: Primitive | None) -> Iterator[Conjunction]:
+    def _inside(self, region: Tree, universe: Universe, primitive: Change | None) -> Iterator[Conjunction]:
         for box, lost in self._boxes(region, universe, primitive):
             if lost is not None:
                 self._lost.append(_no_words("warning", f"tuples without `{lost}`", primitive, lost))
@@ -243,7 +244,7 @@ class Writer:
                 yield from patterns.conjunctions(box, self._types, outer=False, universe=universe)
 
     def _boxes(
-        self, region: Tree, universe: Universe, primitive: Primitive | None
+        self, region: Tree, universe: Universe, primitive: Change | None
     ) -> Iterator[tuple[dict[str, Tree], str | None]]:
         """Yields disjoint boxes of defined values, each with an attribute whose ⊥ had to be omitted, if any."""
         if primitive is not None and (own := primitive.attribute) in regions.attributes(region):
@@ -303,7 +304,7 @@ def _absorbed(punctuations: Iterable[CanonicalMarker]) -> list[CanonicalMarker]:
 
 
 def _no_words(
-    severity: Severity, which: str, primitive: Primitive | None, attribute: str | None = None
+    severity: Severity, which: str, primitive: Change | None, attribute: str | None = None
 ) -> Diagnostic:
     subject = f"the accent {primitive}" if primitive is not None else "a punctuation"
     message = f"{subject} concerns {which}, which no description on the wire can say"

@@ -16,19 +16,10 @@ from typing import IO
 from attrs import define, evolve, field
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Alter, Drop, EpochChange, Recode, Rename, ToUnit
 from cedilla.compiler.expressions.types.decimals import is_exact
 from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT
-from cedilla.compiler.facts.markers import (
-    Accent,
-    Add,
-    Alter,
-    Drop,
-    EpochChange,
-    Punctuation,
-    Recode,
-    Rename,
-    ToUnit,
-)
+from cedilla.compiler.facts.markers import Accent, Punctuation
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY

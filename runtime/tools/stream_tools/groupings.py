@@ -8,7 +8,8 @@ from statistics import fmean
 
 from attrs import define, field
 
-from cedilla.compiler.facts.markers import Accent, Add
+from cedilla.compiler.changes import Add
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.connectors.records.lines import Line

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cedilla.compiler.facts.markers import Accent, AtSource, EpochChange, Grow, Recode, Rename
+from cedilla.compiler.changes import AtSource, EpochChange, Grow, Recode, Rename
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 

@@ -16,7 +16,7 @@ from enum import IntEnum
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Add, Alter, Drop, Primitive
+from cedilla.compiler.changes import Add, Alter, Change, Drop
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.connectors.records.values import applied
@@ -40,7 +40,7 @@ class Described:
     """
 
     description: Tree
-    primitive: Primitive
+    primitive: Change
     optional: bool = False
 
 

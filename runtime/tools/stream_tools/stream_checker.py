@@ -16,8 +16,9 @@ from typing import Any
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import EpochChange
 from cedilla.compiler.expressions.units.altered_decimals import holds
-from cedilla.compiler.facts.markers import Accent, EpochChange, Punctuation
+from cedilla.compiler.facts.markers import Accent, Punctuation
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.connectors.records import csv_records, near_markers

@@ -10,15 +10,9 @@ from typing import Any
 from attrs import define, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Alter, Change, SourceAlter, Swap, ToUnit
 from cedilla.compiler.expressions.units.own import short
-from cedilla.compiler.facts.markers import (
-    Alter,
-    Primitive,
-    SourceAlter,
-    Swap,
-    ToUnit,
-    accent_text,
-)
+from cedilla.compiler.facts.markers import accent_text
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.bent import Shift
@@ -186,7 +180,7 @@ class Suspects:
         )
 
     def _proposal(
-        self, follower: StreamChecker, group: Group, name: str, jump: Jump[Where], primitive: Primitive
+        self, follower: StreamChecker, group: Group, name: str, jump: Jump[Where], primitive: Change
     ) -> Suspect:
         types = follower.state.types
         members = {n: value for n, value in zip(self.by, group, strict=True) if value is not None}

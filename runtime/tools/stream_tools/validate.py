@@ -8,7 +8,8 @@ from typing import Any
 
 from attrs import define, field
 
-from cedilla.compiler.facts.markers import Accent, EpochChange, Punctuation
+from cedilla.compiler.changes import EpochChange
+from cedilla.compiler.facts.markers import Accent, Punctuation
 from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.connectors.records.lines import Line
 from cedilla.runtime.control.markers.undeclared import PassedOver

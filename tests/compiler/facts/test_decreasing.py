@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import SourceAlter
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.marker_parser import read_accent
-from cedilla.compiler.facts.markers import SourceAlter
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.composition import Chain
 

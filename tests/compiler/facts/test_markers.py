@@ -5,10 +5,11 @@ from fractions import Fraction
 import pytest
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Alter, Change, Drop, ToUnit
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.units.units import conversion
 from cedilla.compiler.facts.marker_parser import read_accent, read_punctuation
-from cedilla.compiler.facts.markers import Add, Alter, Drop, Primitive, ToUnit, accent_text, punctuation_text
+from cedilla.compiler.facts.markers import accent_text, punctuation_text
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
 
@@ -21,7 +22,7 @@ TYPES = {
 }
 
 CELSIUS = Affine(Fraction(5, 9), Fraction(-160, 9))
-ACCEPTED: list[tuple[str, Primitive]] = [
+ACCEPTED: list[tuple[str, Change]] = [
     ("[[+(p: double)]]", Add("p", Type("double"))),
     ("[[s = 1, +(t: long)]]", Add("t", Type("long"))),
     ("[[+(p: decimal(8,2))]]", Add("p", Type("decimal", (8, 2)))),
@@ -35,14 +36,14 @@ ACCEPTED: list[tuple[str, Primitive]] = [
 
 
 @pytest.mark.parametrize(("text", "primitive"), ACCEPTED, ids=[text for text, _ in ACCEPTED])
-def test_right_accents_are_read(text: str, primitive: Primitive) -> None:
+def test_right_accents_are_read(text: str, primitive: Change) -> None:
     accent = read_accent(text, TYPES)
     assert (accent.primitive, accent.text) == (primitive, text)
     assert regions.attributes(accent.description) == accent.mentions
 
 
 @pytest.mark.parametrize(("text", "primitive"), ACCEPTED, ids=[text for text, _ in ACCEPTED])
-def test_primitives_read_back_from_their_text(text: str, primitive: Primitive) -> None:
+def test_primitives_read_back_from_their_text(text: str, primitive: Change) -> None:
     again = read_accent(accent_text(("s = 1",), primitive), TYPES)
     assert again.primitive == primitive
     assert again.description == regions.values("s", [1])

@@ -9,20 +9,10 @@ from typing import Any
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Drop, Layer, Recode, Rename, Swap, ToLevel, ToUnit
+from cedilla.compiler.changes import Change as AccentChange
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, Facts, StateFacts
-from cedilla.compiler.facts.markers import (
-    Accent,
-    Add,
-    Alter,
-    Drop,
-    Missing,
-    Recode,
-    Rename,
-    SourceAlter,
-    Swap,
-    ToLevel,
-    ToUnit,
-)
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.plan import Plan, Source, StatedAccent, derive
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY
@@ -132,9 +122,9 @@ def _stating(
                 after = with_superseded(after, change)
             continue
         accent = read_accent(source, without, single)
-        if not isinstance(accent.primitive, Swap | Missing):
+        if accent.primitive.layer not in (Layer.PLACE, Layer.SENTINEL):
             name = accent.primitive.attribute
-            trees = (of for of, kinds in _TREES if isinstance(accent.primitive, kinds))
+            trees = (of for of, changes in _TREES if changes(accent.primitive))
             same = (regions.combine(of(without, name), of(after, name), _SAME) for of in trees)
             described = without.canonical(accent.description)
             where = regions.intersection(described, *same)
@@ -245,17 +235,20 @@ class _Undone:
         same = regions.combine(self.now.written(attribute), self.first.written(attribute), _SAME)
         return attribute not in self.now.bent or self._holds(same)
 
-    def _described(self, attribute: str, kinds: tuple[type, ...]) -> Tree:
-        """Returns the canonical tuples that accents of an attribute describe by now. `kinds`: of their primitives."""
+    def _described(self, attribute: str, changes: Callable[[AccentChange], bool]) -> Tree:
+        """Returns the canonical tuples that accents of an attribute describe by now. `changes`: which of them."""
         of = (
             accent.description
             for accent in self.gone
-            if accent.primitive.attribute == attribute and isinstance(accent.primitive, kinds)
+            if accent.primitive.attribute == attribute and changes(accent.primitive)
         )
         return regions.union(*map(self.now.canonical, of))
 
     def _is_right(
-        self, attribute: str, tree_of: Callable[[SourceState, str], Tree], kinds: tuple[type, ...]
+        self,
+        attribute: str,
+        tree_of: Callable[[SourceState, str], Tree],
+        changes: Callable[[AccentChange], bool],
     ) -> bool:
         now, then, first, kept = (
             tree_of(state, attribute) for state in (self.now, self.then, self.first, self.kept)
@@ -263,7 +256,7 @@ class _Undone:
         outside = regions.intersection(regions.combine(now, then, _SAME), regions.combine(first, kept, _SAME))
         pairs = regions.combine(now, then, _PAIRS), regions.combine(first, kept, _PAIRS)
         return self._holds(
-            regions.choose(self._described(attribute, kinds), regions.combine(*pairs, _BACK), outside)
+            regions.choose(self._described(attribute, changes), regions.combine(*pairs, _BACK), outside)
         )
 
     def _holds(self, region: Tree) -> bool:
@@ -288,12 +281,19 @@ def _written(state: SourceState, attribute: str) -> Tree:
     return state.units.get(attribute, ORIGINAL) if has_histories else state.written(attribute)
 
 
-_TREES: tuple[tuple[Callable[[SourceState, str], Tree], tuple[type, ...]], ...] = (
-    (_written, (Add, Alter, Recode, SourceAlter, ToLevel, ToUnit)),
-    (lambda state, attribute: state.names.here.get(attribute, attribute), (Add, Rename)),
-    (lambda state, attribute: state.present.get(attribute, ABSENT), (Add, Drop)),
+def _of_layer(layer: Layer) -> Callable[[AccentChange], bool]:
+    return lambda change: change.layer is layer or isinstance(change, Add)
+
+
+_TREES: tuple[tuple[Callable[[SourceState, str], Tree], Callable[[AccentChange], bool]], ...] = (
+    (_written, _of_layer(Layer.VALUE)),
+    (lambda state, attribute: state.names.here.get(attribute, attribute), _of_layer(Layer.NAME)),
+    (
+        lambda state, attribute: state.present.get(attribute, ABSENT),
+        lambda change: isinstance(change, Add | Drop),
+    ),
 )
-"""Trees of an attribute, and the primitives that change them."""
+"""Trees of an attribute, and which changes touch them."""
 _SAME = regions.Operation(lambda *_: None, lambda one, other: _last(one) == _last(other))
 _PAIRS = regions.Operation(lambda *_: None, lambda one, other: (one, other))
 _BACK = regions.Operation(lambda *_: None, lambda one, other: _is_back(*one, *other))

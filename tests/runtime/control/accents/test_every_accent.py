@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from attrs import frozen
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.facts.markers import EpochChange, Primitive
+from cedilla.compiler.changes import ALL
 from cedilla.compiler.regions.composition import FUNCTIONS as FUNCTION_CLASSES
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.engines.plain.reference import Reference
@@ -98,7 +97,7 @@ EXAMPLES = {
     "Shift": Example("alter(at, y -> y + 1 hour)", "stays in the unit", "alter(at, y -> y - 1 hour)"),
     "Chain": Example("alter(h, y -> -y)", "stays in the unit", "alter(h, y -> y * -1)"),
 }
-CHANGES = [kind.__name__ for kind in (*get_args(Primitive), *get_args(EpochChange))]
+CHANGES = [kind.__name__ for kind in ALL]
 FUNCTIONS = [kind.__name__ for kind in FUNCTION_CLASSES]
 BY_OTHERS = {"Affine": "Alter", "ValueMapping": "Recode", "Power": "Logarithm"}
 """Functions in the example of another name. A source undoes a logarithm by a power, and refuses powers (RQ340)."""

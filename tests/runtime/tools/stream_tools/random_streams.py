@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Add, Alter, Drop
+from cedilla.compiler.changes import Add, Alter, Drop
 from cedilla.compiler.regions import Tree
 from cedilla.grammar import syntax
 from cedilla.runtime.tools.stream_tools import replacements as rules

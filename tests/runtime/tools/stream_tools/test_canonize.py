@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from cedilla.compiler import regions
+from cedilla.compiler.changes import Add, Alter, Drop
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import ABSENT
-from cedilla.compiler.facts.markers import Add, Alter, Drop
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar import DiagnosticError, syntax
