@@ -12,6 +12,7 @@ import pytest
 from cedilla.compiler.operators import OPERATORS
 from cedilla.compiler.plan.formats import SOURCES
 from tests.kit import ROOT
+from tests.kit.accents import CHANGES
 from tests.kit.tiers import QUICK, TIERS
 from tests.laws.worlds import ALL
 
@@ -89,9 +90,7 @@ OF_EACH = {
 EACH_KIND = "tests/runtime/test_each_kind.py::"
 IN_QUICK = {
     "tests/docs/test_examples.py::test_every_example_of_an_operator_does_what_its_page_says": OPERATORS,
-    f"{EACH_KIND}test_a_tuple_after_an_accent_has_its_canonical_values": [
-        *ALL,
-    ],
+    f"{EACH_KIND}test_a_tuple_after_an_accent_has_its_canonical_values": CHANGES,
     f"{EACH_KIND}test_a_format_brings_tuples_after_an_accent": [n for n in SOURCES if "kafka" not in n],
 }
 """The runs of `make quick`: a case for each of these kinds. Topics need a broker, which is written in Java."""

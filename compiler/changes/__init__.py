@@ -24,15 +24,17 @@ from cedilla.compiler.changes.rename import Rename
 from cedilla.compiler.changes.swap import Swap
 from cedilla.compiler.changes.text_forms import ToForm, ToSign, ToZone, to_form
 from cedilla.compiler.changes.units import ToLevel, ToUnit
+from cedilla.compiler.changes.wrap import Wrap
 from cedilla.compiler.regions.composition import Bent
 from cedilla.compiler.regions.function import Function
+from cedilla.compiler.regions.wrapped import Wrapped
 from cedilla.grammar.syntax import Node
 
 EpochChange = Grow | ToForm
 """A change of all tuples that begins an epoch."""
 ALL: tuple[type[Change], ...] = (
     *(Add, Drop, Alter, SourceAlter, ToUnit, ToLevel),
-    *(Rename, Recode, Missing, Swap, Grow, ToZone, ToSign),
+    *(Rename, Recode, Missing, Swap, Wrap, Grow, ToZone, ToSign),
 )
 """All changes."""
 OF_NODE: dict[type[Node], type[Change]] = {change.node: change for change in ALL if hasattr(change, "node")}
@@ -41,6 +43,8 @@ OF_NODE: dict[type[Node], type[Change]] = {change.node: change for change in ALL
 
 def at_source(attribute: str, function: Function) -> AtSource:
     """Returns the change by which a source undoes a function, one of `composition.parts`."""
+    if isinstance(function, Wrapped):
+        return Wrap(attribute, function)
     return SourceAlter(attribute, cast("Bent", function))
 
 
@@ -68,6 +72,7 @@ __all__ = [
     "ToSign",
     "ToUnit",
     "ToZone",
+    "Wrap",
     "at_source",
     "to_form",
 ]

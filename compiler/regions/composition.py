@@ -15,8 +15,9 @@ from cedilla.compiler.regions.function import Function, Number, NumberFunction
 from cedilla.compiler.regions.levels import NO_POINTS, Level, Tree, Value
 from cedilla.compiler.regions.logarithms import Logarithm, Power, joined
 from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.compiler.regions.wrapped import Wrapped
 
-Link = Affine | Reciprocal | ByPoints | Logarithm | Power | Shift
+Link = Affine | Reciprocal | ByPoints | Logarithm | Power | Shift | Wrapped
 
 
 @frozen(cache_hash=True)
@@ -88,7 +89,7 @@ class Chain(NumberFunction):
         return ", then ".join(text for text in texts if text != parameter)
 
 
-Bent = Reciprocal | ByPoints | Logarithm | Power | Shift | Chain
+Bent = Reciprocal | ByPoints | Logarithm | Power | Shift | Wrapped | Chain
 
 
 def affine_of(function: Affine | Bent) -> Affine | None:

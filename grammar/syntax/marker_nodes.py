@@ -139,8 +139,21 @@ class SwapAttributes(Change):
     other: str
 
 
+@frozen
+class WrapValues(Change):
+    """`wrap(x, 65536)`, `wrap(week, 1024 from 2048)`: values wrap around; `low` and `to` are where their range begins
+    before and after."""
+
+    form: ClassVar[str] = (
+        "wrap({name:several:x}, {size:number:65536}[from {low:number:-32768}][to {to:number:0}])"
+    )
+    size: Literal
+    low: Literal | None = None
+    to: Literal | None = None
+
+
 CHANGES: tuple[type[Change], ...] = (
-    *(SetUnit, RenameAttribute, RecodeAttribute, MissingValues, SwapAttributes),
+    *(SetUnit, RenameAttribute, RecodeAttribute, MissingValues, SwapAttributes, WrapValues),
     *(GrowDomain, SetZone, SetSign),
 )
 """The changes that a word names, in the order of hints."""

@@ -117,6 +117,15 @@ def by_points(*points: tuple[int, int]) -> Callable[[Fraction], Fraction | None]
     return of
 
 
+def wraps(name: str, size: int, low: int, to: int = 0) -> Change:
+    """Returns the change of numbers in [low, low + size) that wrap around into [to, to + size)."""
+
+    def of(y: Fraction) -> Fraction | None:
+        return to + (y - to) % size if low <= y < low + size else None
+
+    return Change(f"wrap({name}, {size} from {low} to {to})", name, "alter", of)
+
+
 def recodes(name: str, codes: dict[Any, Any]) -> Change:
     pairs = ", ".join(f"{json.dumps(a)}: {json.dumps(b)}" for a, b in codes.items())
     return Change(f"recode({name}, {{{pairs}}})", name, "recode", codes)
@@ -161,6 +170,9 @@ CHANGES = [
     alters("g", "y * 2", lambda y: y * 2),
     alters("e", "y * 4", lambda y: y * 4),
     bent("e", "y -> 3 - y", lambda y: 3 - y),
+    wraps("e", 6, -3),
+    wraps("e", 6, 0, -3),
+    wraps("q", 700, 200),
     *(Change(f"alter(at, y -> y {sign} 1 hour)", "at", "shift", int(f"{sign}1")) for sign in "+-"),
     several(
         "alter({x, e}, y -> y * 2)",

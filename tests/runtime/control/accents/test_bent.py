@@ -18,6 +18,7 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.bent import ByPoints, Reciprocal
 from cedilla.compiler.regions.composition import Bent, Chain, after
 from cedilla.compiler.regions.logarithms import Logarithm, Power
+from cedilla.compiler.regions.wrapped import Wrapped
 from cedilla.grammar.parser import parse_accent
 from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.command import cedilla
@@ -46,6 +47,9 @@ FUNCTIONS: list[Bent] = [
     ByPoints(((-3, 7), (1, 0), (4, -20))),
     Logarithm(-1, 1),
     Power(10, 3),
+    Wrapped(10, -5, 0),
+    Wrapped(Fraction(7, 2), 3, Fraction(-1, 2)),
+    Wrapped(4, 4, 0),
 ]
 VALUES = st.sampled_from([Fraction(n, 2) for n in range(-12, 25)])
 
