@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cedilla.grammar.parsing import lalr
+from cedilla.grammar.syntax import accent_forms
 from cedilla.grammar.syntax.operator_forms import WORDS
 
 CHOICES: dict[str, tuple[str, ...]] = {"DIRECTION": ("asc", "desc"), "JOIN_KIND": ("left", "semi", "anti")}
@@ -40,10 +41,7 @@ _GROUPS = (
     ("a comparison", {"EQUAL", "COMPARATOR", "IN"}),
     ("an operator", {"PLUS", "MINUS", "CONCAT", "STAR", "SLASH", "PERCENT", "LPAR", "DOT"}),
     ("an operator", {"PLUS", "MINUS", "CONCAT", "STAR", "SLASH", "PERCENT"}),
-    (
-        "a condition",
-        {"NAME", "ALTER", "GROW", "UNIT", "RENAME", "RECODE", "MISSING", "SWAP", "ZONE", "DECIMAL"},
-    ),
+    ("a condition", {"NAME", "ALTER", *map(str.upper, accent_forms.WORDS)}),
 )
 """Sets of tokens that have one name for people, the larger before those they contain."""
 
