@@ -29,7 +29,9 @@ class Swap(AtSource):
 
     @classmethod
     def read(cls, node: SwapAttributes, context: Context) -> Swap:
-        """Raises RQ207 for an unknown attribute, RQ240 if the two have different units."""
+        """Raises RQ001 for one attribute, RQ207 for an unknown one, RQ240 if the two have different units."""
+        if node.name == node.other:
+            raise failure("RQ001", f"`{node.name}` is named twice", node.span, hint="two attributes")
         if node.other not in context.types:
             raise unknown(cls.verb, node.other, context.types, node.span)
         if context.units.get(node.name) != context.units.get(node.other):

@@ -39,7 +39,7 @@ def place(source: str, marker: MarkerLine) -> str:
 
 def at_places(state: SourceState, places: list[int]) -> list[Any]:
     """Returns the facts about tuples at some places."""
-    trees: list[Mapping[str, Tree]] = [state.placed_present, state.placed_original, state.names.placed]
+    trees: list[Mapping[str, Tree]] = [state.presence.placed, state.originals.placed, state.names.placed]
     placed = {
         "closed": state.placed_closed,
         **{f"{i}{name}": t for i, of in enumerate(trees) for name, t in of.items()},

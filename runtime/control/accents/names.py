@@ -58,13 +58,7 @@ class Names(Placed):
         return evolve(super().without(attribute), of=others)
 
     def _used(self, attribute: str, name: str, where: Tree, places: Tree) -> Names:
-        return self.changed(
-            attribute,
-            attribute,
-            where,
-            places,
-            lambda tree, region: regions.update(tree, region, lambda _: name),
-        )
+        return self.with_value(attribute, attribute, where, places, name)
 
     def plain(self, item: Mapping[str, Any]) -> dict[str, Any]:
         """Returns a tuple with attributes as keys; of several names of one attribute, the first value counts."""

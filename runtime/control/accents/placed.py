@@ -41,6 +41,16 @@ class Placed:
         placed = after(self.placed, regions.intersection(where, places))
         return evolve(self, here=after(self.here, where), placed=placed)
 
+    def with_value(self, name: str, default: object, where: Tree, places: Tree, value: object) -> Self:
+        """Returns the trees after one of them has a value in a region, at some positions."""
+        return self.changed(
+            name,
+            default,
+            where,
+            places,
+            lambda tree, region: regions.changed(tree, region, lambda *_: value),
+        )
+
     def carried(self, attribute: str, functions: Tree, places: Tree) -> Self:
         """Returns trees over raw values after functions of an attribute: conditions of others by it change with them.
         `functions`: over raw values, `False` for unchanged cells."""

@@ -65,7 +65,7 @@ def new_series(source: Source, name: str, state: SourceState | None = None) -> S
     attribute = next((a for a in source.attributes if a.name == name), None)
     own = tuple(source.own_units.units.values())
     if attribute is None:
-        return Series(unit=None if state is None else state.added_units.get(name), own=own)
+        return Series(unit=None if state is None else state.notes.added_units.get(name), own=own)
     return Series(
         unit=attribute.unit, own=own, domain=attribute.domain_members() if attribute.domain else None
     )

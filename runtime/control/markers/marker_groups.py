@@ -39,8 +39,9 @@ from cedilla.runtime.control.markers.source_marker_parser import read_accent, re
 from cedilla.runtime.control.markers.superseded import with_superseded
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.apart import check_apart
+from cedilla.runtime.control.sources.notes import MAX_ALTERS
 from cedilla.runtime.control.sources.partitions import region_of
-from cedilla.runtime.control.sources.source_state import MAX_ALTERS, SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 
 MIN_GROUP = 4
 """Minimum number of markers in a group; fewer are applied one by one."""

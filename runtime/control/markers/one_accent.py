@@ -115,7 +115,9 @@ def _applied(state: SourceState, accent: Accent, position: int, location: str) -
             no_codes(accent, state.codes, "alters", "recoded")
             raw = restrict_to(accent.description, function)
             if (composed := misnamed(state, change, raw)) is not None:
-                raise unit_accents.not_in_unit(accent, change, composed, state.named_units.get(attribute, ()))
+                raise unit_accents.not_in_unit(
+                    accent, change, composed, state.notes.named_units.get(attribute, ())
+                )
             state = state.naming(change).with_functions(attribute, raw, restrict_to(where, function), places)
             return state.remembering([Altered(attribute, function, where, location, accent.text)])
         case other:

@@ -168,7 +168,7 @@ def _before(state: SourceState, name: str, function: Affine, twice: Tree) -> Ite
     """Yields the remembered earlier markers with an equal function."""
     equal = [
         alter
-        for alter in state.alters
+        for alter in state.notes.alters
         if alter.attribute == name
         and alter.function == function
         and not regions.is_empty(regions.intersection(alter.where, twice), state.universe)

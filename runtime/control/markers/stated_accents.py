@@ -58,7 +58,8 @@ def start_with_warnings(plan: Plan) -> tuple[dict[str, SourceState], tuple[Diagn
     states, warnings = with_accents(plan, states, {s.name: s.accents for s in plan.sources})
     for source in plan.sources:
         stated = dict.fromkeys(stated_attributes(source.accents), False)
-        states[source.name] = evolve(states[source.name], superseded=stated)
+        state = states[source.name]
+        states[source.name] = evolve(state, notes=evolve(state.notes, superseded=stated))
     return states, warnings
 
 
@@ -98,7 +99,8 @@ def _with_first(
         raise DiagnosticError(evolve(d, span=span) for d in stop.diagnostics)
     warnings = [evolve(w.diagnostic, span=stated[w.marker.position].span) for w in effects.warnings]
     # The query says this, and not the stream.
-    after = evolve(effects.states[source], superseded=states[source].superseded)
+    after = effects.states[source]
+    after = evolve(after, notes=evolve(after.notes, superseded=states[source].notes.superseded))
     states = {name: state.next_epoch() for name, state in {**effects.states, source: after}.items()}
     return states, warnings, len(stated) if stop is None else stop.marker.position
 

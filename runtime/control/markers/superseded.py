@@ -34,7 +34,7 @@ def attributes_of(change: Accent | EpochChange) -> tuple[str, ...]:
 
 def with_superseded(state: SourceState, change: Accent | EpochChange) -> SourceState:
     """Returns the state that records an accent of the stream. `state`: before the accent."""
-    stated = [name for name in attributes_of(change) if name in state.superseded]
+    stated = [name for name in attributes_of(change) if name in state.notes.superseded]
     if not stated:
         return state
     where: Tree = state.canonical(change.description) if isinstance(change, Accent) else True
@@ -43,5 +43,5 @@ def with_superseded(state: SourceState, change: Accent | EpochChange) -> SourceS
 
 def superseding(state: SourceState, names: Iterable[str], where: Tree) -> SourceState:
     """Returns the state in which the statements of some attributes are superseded in further tuples."""
-    more = {name: regions.union(state.superseded.get(name, False), where) for name in names}
-    return evolve(state, superseded={**state.superseded, **more})
+    more = {name: regions.union(state.notes.superseded.get(name, False), where) for name in names}
+    return evolve(state, notes=evolve(state.notes, superseded={**state.notes.superseded, **more}))

@@ -95,11 +95,11 @@ def passed_over(
 
 def with_passed_over(state: SourceState, marker: PassedOver) -> tuple[SourceState, tuple[Diagnostic, ...]]:
     """Returns the state after skipping a marker, and a note if one of its attributes is new."""
-    before = state.undeclared
+    before = state.notes.undeclared
     news = {name: before.get(name) or marker.change for name in marker.names}
     notes = () if all(name in before for name in news) else (marker.note(),)
     after = {**before, **news}
-    return (state if after == before else evolve(state, undeclared=after)), notes
+    return (state if after == before else evolve(state, notes=evolve(state.notes, undeclared=after))), notes
 
 
 def _names_read(source: Source, state: SourceState) -> set[str]:

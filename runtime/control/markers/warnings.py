@@ -168,7 +168,7 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
     )
     name = change.attribute
     if isinstance(change, ToUnit | ToLevel):
-        if any(is_same(change.unit, named) for named in state.named_units.get(name, ())):
+        if any(is_same(change.unit, named) for named in state.notes.named_units.get(name, ())):
             return
         live = regions.difference(where, state.closed)
         if alters_of(state, accent, change) or regions.is_empty(live, state.universe):

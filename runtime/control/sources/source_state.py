@@ -26,6 +26,8 @@ from cedilla.runtime.control.accents.codes import coded, is_own
 from cedilla.runtime.control.accents.forward_maps import ForwardMaps
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.numbers import Numbers
+from cedilla.runtime.control.accents.originals import Originals
+from cedilla.runtime.control.accents.placed import Placed
 from cedilla.runtime.control.accents.sentinels import Sentinels
 from cedilla.runtime.control.accents.swaps import Swaps
 from cedilla.runtime.control.accents.trees import (
@@ -33,17 +35,15 @@ from cedilla.runtime.control.accents.trees import (
     altered,
     changed_by,
     positions_after,
-    rename_raw_values,
     reset,
     restrict_to,
     set_in,
 )
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.sources.latest_time import LatestTime
+from cedilla.runtime.control.sources.notes import Notes
 from cedilla.runtime.control.sources.partitions import merge_partitions, with_partitions
 
-MAX_ALTERS, _MAX_CELLS = 100, 64
-"""Maximum number of remembered Alters, and of cells of each; they are named when one is repeated."""
 _MANY_ATTRIBUTES, _MAX_HISTORIES = 7, 100
 """Alters that many attributes describe have as many histories as combinations, and an output announces each."""
 
@@ -52,43 +52,34 @@ _MANY_ATTRIBUTES, _MAX_HISTORIES = 7, 100
 class SourceState:
     """The state of a source after some of its markers.
 
-    `original`: attribute -> tree over *raw* values: the function that leads to the canonical value. `placed_*`: the
-    same trees with positions in the current epoch. `dropped`: attribute -> the region of its Drops. `alters`: the
-    latest Alters with few cells. `numbers`: how altered numbers are read. `codes`: attribute -> tree over canonical
-    values: the code that leads to raw ones (theory N3). `bent`: attribute that a function falls or bends -> tree over
-    canonical values: all functions that lead to raw ones (theory N11). `sentinels`: raw values that mean undefined;
-    `swaps`: attributes that have changed places. "Raw" tuples elsewhere are those without both. `forms`: attribute ->
-    its zone (theory N13), or its decimal signs. `grown`: attribute -> the values added to its declared domain; for a
-    domain from a table, all of its values. `undeclared`: attribute of skipped markers -> the first accent that changed
-    how its values are written, else empty. `added_units`: attribute -> the unit of canonical values that an Add names;
-    `named_units`: the units that accents name. `superseded`: attribute that the query's accents change -> the tuples of
-    which the stream has sent some since. `latest`: the greatest time, for a heartbeat; `reached`: in a part of a file.
+    `presence`, `originals`: whether tuples have an attribute, and how raw values lead to canonical ones; both with
+    positions in the current epoch, as `placed_closed` is. `dropped`: attribute -> the region of its Drops. `numbers`:
+    how altered numbers are read. `codes`: attribute -> tree over canonical values: the code that leads to raw ones
+    (theory N3). `bent`: attribute that a function falls or bends -> tree over canonical values: all functions that lead
+    to raw ones (theory N11). `sentinels`: raw values that mean undefined; `swaps`: attributes that have changed places.
+    "Raw" tuples elsewhere are those without both. `forms`: attribute -> its zone (theory N13), or its decimal signs.
+    `grown`: attribute -> the values added to its declared domain; for a domain from a table, all of its values.
+    `notes`: what it remembers besides. `latest`: the greatest time, for a heartbeat; `reached`: in a part of a file.
     """
 
     types: Mapping[str, Type]
     universe: Mapping[str, Domain]
-    present: Mapping[str, Tree]
-    units: Mapping[str, Tree]
-    original: Mapping[str, Tree]
+    presence: Placed
+    units: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    originals: Originals = field(factory=Originals)
     closed: Tree = False
-    alters: tuple[Altered, ...] = ()
-    grown: Mapping[str, Tree] = field(factory=dict[str, Tree])
-    placed_present: Mapping[str, Tree] = field(factory=dict[str, Tree])
-    placed_original: Mapping[str, Tree] = field(factory=dict[str, Tree])
     placed_closed: Tree = False
+    grown: Mapping[str, Tree] = field(factory=dict[str, Tree])
     most_present: Mapping[str, Tree] = field(factory=dict[str, Tree])
     dropped: Mapping[str, Tree] = field(factory=dict[str, Tree])
     numbers: Numbers = field(factory=Numbers)
     names: Names = field(factory=Names)
-    added_units: Mapping[str, str] = field(factory=dict[str, str])
-    named_units: unit_accents.Named = field(factory=dict[str, tuple[str, ...]])
     codes: Mapping[str, Tree] = field(factory=dict[str, Tree])
     bent: Mapping[str, Tree] = field(factory=dict[str, Tree])
     sentinels: Sentinels = field(factory=Sentinels)
     swaps: Swaps = field(factory=Swaps)
-    undeclared: Mapping[str, str] = field(factory=dict[str, str])
     forms: Mapping[str, str] = field(factory=dict[str, str])
-    superseded: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    notes: Notes = field(factory=Notes)
     reached: Fraction | None = None
     latest: LatestTime | None = None
 
@@ -97,7 +88,7 @@ class SourceState:
         facts = source.facts(droppable)
         grown = {a.name: a.members for a in source.attributes if a.members is not None}
         universe = with_partitions(facts.universe, source.partitions)
-        state = cls(facts.types, universe, facts.present, {}, {}, grown=grown, forms=source.forms)
+        state = cls(facts.types, universe, Placed(facts.present), grown=grown, forms=source.forms)
         for described, alter in unit_accents.first_alters(source):
             state = state.with_alter(alter, described)
         return state.next_epoch()
@@ -108,8 +99,8 @@ class SourceState:
             self,
             closed=closed,
             units={name: self._remembered(tree, closed) for name, tree in self.units.items()},
-            placed_present=self.present,
-            placed_original=self.original,
+            presence=self.presence.next_epoch(),
+            originals=self.originals.next_epoch(),
             placed_closed=closed,
             most_present=self.present,
             dropped={},
@@ -126,6 +117,16 @@ class SourceState:
         """
         others = regions.attributes(closed) - regions.attributes(tree)
         return regions.update(tree, regions.forall(closed, others, self.universe), lambda _: ORIGINAL)
+
+    @property
+    def present(self) -> Mapping[str, Tree]:
+        """Returns the presence of each attribute after all markers so far."""
+        return self.presence.here
+
+    @property
+    def original(self) -> Mapping[str, Tree]:
+        """Returns the functions from raw to canonical values after all markers so far."""
+        return self.originals.here
 
     @property
     def inexact(self) -> frozenset[str]:
@@ -214,8 +215,7 @@ class SourceState:
             closed=closed,
             placed_closed=regions.union(self.placed_closed, placed),
             codes=codes,
-            original=original,
-            placed_original=self.placed_original if original is self.original else original,
+            originals=self.originals if original is self.original else Originals(original, original),
         )
 
     def domain(self, attribute: Attribute) -> Tree:
@@ -232,13 +232,16 @@ class SourceState:
 
     def remembering(self, alters: Sequence[Altered]) -> SourceState:
         """Returns the state that also remembers the latest of these Alters, if they have few cells."""
-        small = (alter for alter in alters if regions.is_small(alter.where, _MAX_CELLS))
-        return evolve(self, alters=(*self.alters, *small)[-MAX_ALTERS:])
+        return evolve(self, notes=self.notes.remembering(alters)) if alters else self
 
     def naming(self, change: Alter | ToUnit | ToLevel | Add) -> SourceState:
         """Returns the state that records the unit named by an accent."""
-        named = unit_accents.with_name(self.named_units, change)
-        return self if named is self.named_units else evolve(self, named_units=named)
+        named = unit_accents.with_name(self.notes.named_units, change)
+        return (
+            self
+            if named is self.notes.named_units
+            else evolve(self, notes=evolve(self.notes, named_units=named))
+        )
 
     def written(self, attribute: str) -> Tree:
         """Returns the functions from canonical values of an attribute to the values that are written here."""
@@ -284,19 +287,20 @@ class SourceState:
         """Returns the state after an Add. `raw`, `where`: the tuples described, over raw and over canonical values."""
         attribute, type_ = added.attribute, added.type
         before = self.types.get(attribute)
-        here = regions.intersection(where, places)
         state = evolve(
             self,
             types=self.types if before is not None else {**self.types, attribute: type_},
             universe=self.universe
             if before is not None
             else {**self.universe, attribute: Domain(True, type_.is_integral)},
-            present=set_in(self.present, attribute, ABSENT, where, PRESENT),
-            placed_present=set_in(self.placed_present, attribute, ABSENT, here, PRESENT),
+            presence=self.presence.with_value(attribute, ABSENT, where, places, PRESENT),
             most_present=set_in(self.most_present, attribute, ABSENT, where, PRESENT),
             names=self.names.with_add(attribute, where, places),
-            added_units=unit_accents.with_unit(self.added_units, added),
-            named_units=unit_accents.with_name(self.named_units, added),
+            notes=evolve(
+                self.notes,
+                added_units=unit_accents.with_unit(self.notes.added_units, added),
+                named_units=unit_accents.with_name(self.notes.named_units, added),
+            ),
             sentinels=self.sentinels.with_values(attribute, (), raw, where, places)
             if attribute in self.sentinels.here
             else self.sentinels,
@@ -304,23 +308,19 @@ class SourceState:
         if attribute not in self.original:
             return state
         # A new incarnation has the unit of its Add as its canonical unit (theory 2.5, G32).
-        raw_here = regions.intersection(raw, places)
         return evolve(
             state,
             units=reset(self.units, attribute, where, ORIGINAL),
             codes=reset(self.codes, attribute, where, IDENTITY),
             bent=reset(self.bent, attribute, where, IDENTITY),
-            original=set_in(self.original, attribute, IDENTITY, raw, IDENTITY),
-            placed_original=set_in(self.placed_original, attribute, IDENTITY, raw_here, IDENTITY),
+            originals=self.originals.with_value(attribute, IDENTITY, raw, places, IDENTITY),
         )
 
     def with_drop(self, attribute: str, where: Tree, places: Tree) -> SourceState:
-        here = regions.intersection(where, places)
         dropped = regions.union(self.dropped.get(attribute, False), where)
         return evolve(
             self,
-            present=set_in(self.present, attribute, ABSENT, where, ABSENT),
-            placed_present=set_in(self.placed_present, attribute, ABSENT, here, ABSENT),
+            presence=self.presence.with_value(attribute, ABSENT, where, places, ABSENT),
             dropped={**self.dropped, attribute: dropped},
         )
 
@@ -357,14 +357,16 @@ class SourceState:
             state = self._with_type(attribute, held, self.numbers.with_raw_type(attribute, exact))
         elif type_.is_numeric:
             state = self._with_type(attribute, DOUBLE, self.numbers.with_double(attribute, type_))
+        return state._carried(attribute, raw, places)
+
+    def _carried(self, attribute: str, functions: Tree, places: Tree) -> SourceState:
+        """Returns the state whose trees over raw values follow functions of an attribute: the source undoes them, and
+        conditions by it have its raw values after them."""
         return evolve(
-            state,
-            original=rename_raw_values(self.original, attribute, raw),
-            placed_original=rename_raw_values(
-                self.placed_original, attribute, regions.restricted(raw, places)
-            ),
-            sentinels=self.sentinels.with_functions(attribute, raw, places),
-            swaps=self.swaps.with_functions(attribute, raw, places),
+            self,
+            originals=self.originals.carried(attribute, functions, places),
+            sentinels=self.sentinels.with_functions(attribute, functions, places),
+            swaps=self.swaps.with_functions(attribute, functions, places),
         )
 
     def _with_type(self, attribute: str, type_: Type, numbers: Numbers) -> SourceState:
@@ -382,19 +384,8 @@ class SourceState:
     def with_code(
         self, attribute: str, code: ValueMapping, raw: Tree, where: Tree, places: Tree
     ) -> SourceState:
-        codes = restrict_to(raw, code)
-        return evolve(
-            self,
-            codes=changed_by(
-                self.codes, attribute, IDENTITY, where, lambda before, _: composed(code, before)
-            ),
-            original=rename_raw_values(self.original, attribute, codes),
-            placed_original=rename_raw_values(
-                self.placed_original, attribute, regions.restricted(codes, places)
-            ),
-            sentinels=self.sentinels.with_functions(attribute, codes, places),
-            swaps=self.swaps.with_functions(attribute, codes, places),
-        )
+        codes = changed_by(self.codes, attribute, IDENTITY, where, lambda before, _: composed(code, before))
+        return evolve(self, codes=codes)._carried(attribute, restrict_to(raw, code), places)
 
     def _without_holes(self, closed: Tree, attribute: str) -> Tree:
         whole = self.universe[attribute]

@@ -19,7 +19,7 @@ Units = Mapping[str, str]
 
 def source_units(source: Source, state: SourceState) -> Units:
     """Returns the declared units of a source; for other attributes, the unit in the first Add that names one."""
-    return {**state.added_units, **source.units} if state.added_units else source.units
+    return {**state.notes.added_units, **source.units} if state.notes.added_units else source.units
 
 
 def relation_units(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, dict[str, str]]:
@@ -71,7 +71,7 @@ class UnitNames:
                 yield units[name]
                 yield from choices.get(name, ())
                 yield from self._of_outputs(source.name, name)
-                accents += state.named_units.get(name, ())
+                accents += state.notes.named_units.get(name, ())
         yield from accents
 
     def _is_made_from(self, source: str, name: str, attribute: str) -> bool:
@@ -103,7 +103,7 @@ def _carried(plan: Plan, source: str, name: str) -> frozenset[tuple[str, str]]:
 
 def output_names(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, UnitNames]:
     """Maps each output to the units of its attributes and their names."""
-    added = any(state.added_units for state in states.values())
+    added = any(state.notes.added_units for state in states.values())
     units = relation_units(plan, states) if added else {}
     return {
         emit.name: UnitNames({**units.get(emit.relation, {}), **emit.units}, emit.relation, plan, states)

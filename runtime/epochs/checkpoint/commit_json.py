@@ -14,11 +14,14 @@ from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.composition import load_function
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.numbers import Numbers
+from cedilla.runtime.control.accents.originals import Originals
+from cedilla.runtime.control.accents.placed import Placed
 from cedilla.runtime.control.accents.sentinels import Sentinels
 from cedilla.runtime.control.accents.swaps import Swaps
 from cedilla.runtime.control.accents.trees import Altered
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.latest_time import LatestTime
+from cedilla.runtime.control.sources.notes import Notes
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.epochs.checkpoint.commits import Commit, Progress
 from cedilla.runtime.epochs.checkpoint.stored_plan import check_version
@@ -122,24 +125,24 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "units": _dump_trees(state.units, trees, f"{slot} units"),
         "original": _dump_trees(state.original, trees, f"{slot} original"),
         "closed": trees.dump(f"{slot} closed", state.closed),
-        "alters": [_dump_altered(alter) for alter in state.alters],
+        "alters": [_dump_altered(alter) for alter in state.notes.alters],
         "doubled": sorted(state.numbers.doubled),
         "digits": dict(state.numbers.digits),
         "raw_types": {name: str(type_) for name, type_ in state.numbers.raw_types.items()},
         "expected": {name: str(type_) for name, type_ in state.numbers.expected.items()},
         "grown": {name: dump_tree(values) for name, values in state.grown.items()},
         "names": dict(state.names.of),
-        "added_units": dict(state.added_units),
-        "named_units": {name: list(units) for name, units in state.named_units.items()},
+        "added_units": dict(state.notes.added_units),
+        "named_units": {name: list(units) for name, units in state.notes.named_units.items()},
         "codes": _dump_trees(state.codes, trees, f"{slot} codes"),
         "bent": _dump_trees(state.bent, trees, f"{slot} bent"),
         "swaps": _dump_trees(state.swaps.here, trees, f"{slot} swaps"),
         "sentinels": _dump_trees(state.sentinels.here, trees, f"{slot} sentinels"),
         "listed": _dump_trees(state.sentinels.listed, trees, f"{slot} listed"),
-        "undeclared": dict(state.undeclared),
+        "undeclared": dict(state.notes.undeclared),
         "forms": dict(state.forms),
         "named": _dump_trees(state.names.here, trees, f"{slot} named"),
-        "superseded": _dump_trees(state.superseded, trees, f"{slot} superseded"),
+        "superseded": _dump_trees(state.notes.superseded, trees, f"{slot} superseded"),
         "reached": None if state.reached is None else str(state.reached),
         "latest": _dump_latest(state.latest),
     }
@@ -152,11 +155,10 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
             n: Domain(load_tree(members, bool), integral, *listed)
             for n, (members, integral, *listed) in data["universe"].items()
         },
-        _load_trees(data["present"], Presence, trees, f"{slot} present"),
+        Placed(_load_trees(data["present"], Presence, trees, f"{slot} present")),
         _load_trees(data["units"], load_history, trees, f"{slot} units"),
-        _load_trees(data["original"], load_function, trees, f"{slot} original"),
+        Originals(_load_trees(data["original"], load_function, trees, f"{slot} original")),
         trees.load(f"{slot} closed", data["closed"], bool),
-        tuple(_load_altered(alter) for alter in data["alters"]),
         numbers=Numbers(
             frozenset(data["doubled"]),
             data["digits"],
@@ -164,9 +166,13 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
             {name: Type.parse(text) for name, text in data["expected"].items()},
         ),
         grown={name: load_tree(values, bool) for name, values in data["grown"].items()},
-        added_units=data["added_units"],
-        named_units={name: tuple(units) for name, units in data["named_units"].items()},
-        undeclared=data["undeclared"],
+        notes=Notes(
+            tuple(_load_altered(alter) for alter in data["alters"]),
+            data["added_units"],
+            {name: tuple(units) for name, units in data["named_units"].items()},
+            data["undeclared"],
+            _load_trees(data["superseded"], bool, trees, f"{slot} superseded"),
+        ),
         forms=data["forms"],
         codes=_load_trees(data["codes"], load_function, trees, f"{slot} codes"),
         bent=_load_trees(data["bent"], load_function, trees, f"{slot} bent"),
@@ -176,7 +182,6 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
             listed=_load_trees(data["listed"], load_values, trees, f"{slot} listed"),
         ),
         names=Names(_load_trees(data["named"], str, trees, f"{slot} named"), of=data["names"]),
-        superseded=_load_trees(data["superseded"], bool, trees, f"{slot} superseded"),
         reached=None if data.get("reached") is None else Fraction(data["reached"]),
         latest=_load_latest(data.get("latest")),
     ).next_epoch()

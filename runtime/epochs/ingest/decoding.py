@@ -33,7 +33,7 @@ def without_sentinels(source: str, name: str, state: SourceState, lookups: Looku
 def decoded_value(source: str, name: str, state: SourceState, lookups: Lookups) -> str:
     """Returns SQL for a canonical value: one flat expression over regions, positions and tables of points (design,
     section 9)."""
-    tree = state.placed_original.get(name, IDENTITY)
+    tree = state.originals.placed.get(name, IDENTITY)
     value = column(name)
     if name in state.codes:
         return lookups.expression(

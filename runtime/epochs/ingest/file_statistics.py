@@ -110,7 +110,7 @@ def _are_all_valid(
 ) -> bool:
     if not all(map(partial(_is_kept, state), statistics.values())):
         return False
-    trees = [*state.placed_present.values(), *state.names.placed.values(), state.placed_closed]
+    trees = [*state.presence.placed.values(), *state.names.placed.values(), state.placed_closed]
     if not all(regions.is_small(tree, costs.STATISTICS_SIZE) for tree in trees):
         return False
     altered = _altered(state)
@@ -122,7 +122,7 @@ def _are_all_valid(
     if not boxes:
         return True
     around = _around([*boxes.values()])
-    every = rejections(source, state, state.placed_present, state.placed_closed, now)
+    every = rejections(source, state, state.presence.placed, state.placed_closed, now)
     rejected = [rejection.region for rejection in every]
     return all(
         around.lies_outside(altered, region)
@@ -170,7 +170,7 @@ def _is_kept(state: SourceState, file: FileStatistics) -> bool:
         values = file.ranges.get(name)
         if values is None or (values.nulls < file.rows and None in (values.least, values.greatest)):
             return False
-        functions = [IDENTITY, *regions.leaves(state.placed_original.get(name, IDENTITY))]
+        functions = [IDENTITY, *regions.leaves(state.originals.placed.get(name, IDENTITY))]
         ends = [end for end in (values.least, values.greatest) if end is not None]
         if any(abs(function(end)) >= LARGEST for function in functions for end in ends):
             return False
@@ -188,7 +188,7 @@ def _sides(file: FileStatistics, altered: Set[str], names: Set[str]) -> dict[str
 
 def _altered(state: SourceState) -> Set[str]:
     """Returns the attributes that have non-canonical values in the files."""
-    return {name for name, tree in state.placed_original.items() if tree != IDENTITY}
+    return {name for name, tree in state.originals.placed.items() if tree != IDENTITY}
 
 
 def _side(name: str, values: ColumnStatistics, rows: int, *, bounded: bool) -> Tree:

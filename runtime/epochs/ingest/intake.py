@@ -180,7 +180,7 @@ def read(
 
 def _is_canonical(state: SourceState) -> bool:
     """Returns True if values, as read, are canonical and under the names of attributes."""
-    are_decoded = any(tree != IDENTITY for tree in state.placed_original.values())
+    are_decoded = any(tree != IDENTITY for tree in state.originals.placed.values())
     otherwise = (
         *(state.names.of, state.codes, state.numbers.raw_types, state.sentinels.here, state.swaps.here),
         state.inexact,
@@ -339,7 +339,7 @@ def _rejection(
     if state.inexact:
         cases.append((f"{column(_BEYOND)} IS NOT NULL", f"concat('RQ310 ', {column(_BEYOND)})"))
     cases += misnamed(state.names, source.name, lookups)
-    for rejection in rejections(source, state, state.placed_present, state.placed_closed, now):
+    for rejection in rejections(source, state, state.presence.placed, state.placed_closed, now):
         if (test := _rejects(rejection, source.name, lookups)) is not None:
             cases.append((test, _of(rejection.code, rejection.attribute)))
     if late and source.heartbeat is not None:

@@ -198,7 +198,7 @@ def _does_at_source(begun: SourceState, now: SourceState, accent: Accent | None)
         return ("undone at the source (N2, N3, N11)",)
     if begun.grown != now.grown:
         return ("its domain grows",)
-    if begun.undeclared != now.undeclared:
+    if begun.notes.undeclared != now.notes.undeclared:
         return ("passed over: it is about what the query does not declare",)
     if accent is not None and _is_dead(begun, accent):
         return ("concerns only tuples that are closed",)

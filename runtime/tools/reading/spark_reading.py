@@ -54,8 +54,9 @@ def spark_frame(spark: SparkSession, folder: str, units: str, declared: Mapping[
             declared_units.accent(text, position)
         if declared_units.came_back is not None and units != "canonical":
             raise mixed(declared_units.came_back, units)
-        states.append(declared_units.state.placed_original)
-        declared_units.state = evolve(declared_units.state, placed_original=declared_units.state.original)
+        states.append(declared_units.state.originals.placed)
+        after = declared_units.state
+        declared_units.state = evolve(after, originals=after.originals.next_epoch())
     if format_ is FORMATS["xml"] and (unknown := sorted(types.keys() - declared_units.declared.keys())):
         problem = f"the type of `{unknown[0]}` is not known, and XML does not tell it"
         raise unreadable(folder, problem, TYPES_HINT)

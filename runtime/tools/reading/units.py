@@ -41,6 +41,7 @@ from cedilla.grammar.parser import parse_accent, single_accents
 from cedilla.runtime.connectors.records.entries import TYPES_HINT, unreadable
 from cedilla.runtime.connectors.records.json_objects import NOT_FINITE
 from cedilla.runtime.connectors.records.values import applied, number_to_json, value_of_json
+from cedilla.runtime.control.accents.placed import Placed
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.source_marker_parser import raw_quantities
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -128,7 +129,7 @@ class Units:
             state,
             types={**state.types, **more.types},
             universe={**state.universe, **more.universe},
-            present={**state.present, **more.present},
+            presence=Placed({**state.present, **more.present}),
         )
 
     def accent(self, text: str, position: int = 0) -> None:
@@ -149,7 +150,7 @@ class Units:
         if isinstance(primitive, syntax.DropAttribute) and primitive.name not in self.state.types:
             return  # it has no units to forget, and only its values show its type
         self.declare(dict(_mentioned(text)))
-        accent = read_accent(text, self.state.types, arrays=True, units=self.state.added_units)
+        accent = read_accent(text, self.state.types, arrays=True, units=self.state.notes.added_units)
         self._check_order(accent)
         if isinstance(accent.primitive, SourceFunction):
             why = "no output turns or bends values: a query undoes that at its sources"

@@ -78,7 +78,7 @@ class Writer:
         self._altered = state.units.keys()
         self._start = start.original  # not canonical if each tuple names its unit (N5)
         self._original = state.original
-        self._units = state.added_units
+        self._units = state.notes.added_units
         self._names = names
         self._required = {
             name: _without_undefined(name, domain, always & required)

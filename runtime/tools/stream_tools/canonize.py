@@ -28,6 +28,7 @@ from cedilla.grammar.diagnostics.printable import json_printable
 from cedilla.runtime.connectors.records.lines import Line
 from cedilla.runtime.connectors.records.values import applied
 from cedilla.runtime.control.accents.codes import active_recodes, unspoken
+from cedilla.runtime.control.accents.originals import Originals
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.markers.one_accent import alters_of
 from cedilla.runtime.control.markers.undeclared import PassedOver
@@ -175,7 +176,7 @@ def _without_codes(state: SourceState) -> SourceState:
         for function, cell in regions.cells(state.original[name]).items():
             tree = regions.update(tree, _recoded_back(cell, state), lambda _, function=function: function)
         original[name] = tree
-    return evolve(state, original=original, codes={})
+    return evolve(state, originals=Originals(original), codes={})
 
 
 def _resets(accent: Accent, before: SourceState) -> Iterator[Described]:

@@ -19,6 +19,7 @@ from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import single_accents
+from cedilla.runtime.control.accents.originals import Originals
 from cedilla.runtime.control.accents.sentinels import Sentinels
 from cedilla.runtime.control.accents.swaps import Swaps
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
@@ -113,8 +114,10 @@ def _stating(
     statements before the edit; `without`, `after`: the source without and with the new statements.
     """
     stated = stated_attributes(source.accents)
-    superseded = {name: after.superseded.get(name, False) if name in before else False for name in stated}
-    after = evolve(after, superseded=superseded)
+    superseded = {
+        name: after.notes.superseded.get(name, False) if name in before else False for name in stated
+    }
+    after = evolve(after, notes=evolve(after.notes, superseded=superseded))
     for single in (single for accent in new for single in single_accents(accent.text)):
         change = read_epoch_change(without, single)
         if change is not None:
@@ -185,7 +188,7 @@ class _Undone:
         return evolve(
             then,
             codes=trees["codes"],
-            original=trees["original"],
+            originals=Originals(trees["original"]),
             sentinels=Sentinels(trees["sentinels"], listed=trees["listed"]),
             swaps=Swaps(trees["swaps"]),
         )
@@ -212,13 +215,13 @@ class _Undone:
         now, then, first, kept = (state.forms.get(attribute, usual) for state in states)
         if first == kept:
             return then == now
-        return (now, then) == (first, kept) and self.now.superseded.get(attribute, False) is False
+        return (now, then) == (first, kept) and self.now.notes.superseded.get(attribute, False) is False
 
     def _is_traceable(self, accent: Accent) -> bool:
         """Returns True unless the stream supersedes an accent, or other accents may have changed what has no history:
         names, functions that bend, and what the accent described."""
         described = self.now.canonical(accent.description)
-        later = (self.now.superseded.get(name, False) for name in attributes_of(accent))
+        later = (self.now.notes.superseded.get(name, False) for name in attributes_of(accent))
         if not self._holds(regions.complement(regions.intersection(described, regions.union(*later)))):
             return False
         attribute = accent.primitive.attribute

@@ -15,6 +15,7 @@ from cedilla.compiler.plan.field_paths import alternatives, field_path, overlap
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.control.accents.codes import listed
+from cedilla.runtime.control.accents.placed import Placed
 from cedilla.runtime.control.accents.swaps import is_swapped
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.domains.growth import taken
@@ -40,10 +41,7 @@ _AT_ONCE = (
     (("heartbeat",), "`heartbeat`", _CLOSED),
 )
 """Attributes of a source, the words that declare them, and the effect of another value."""
-_BY_ATTRIBUTE = (
-    *("types", "universe", "present", "units", "original", "grown", "codes", "bent", "forms"),
-    *("added_units", "named_units"),
-)
+_BY_ATTRIBUTE = ("types", "universe", "units", "grown", "codes", "bent", "forms")
 """The fields of the state of a source that map each attribute to something."""
 
 
@@ -156,20 +154,18 @@ class _Comparison:
                 kind: {n: kept for n, kept in getattr(state, kind).items() if n != name}
                 for kind in _BY_ATTRIBUTE
             },
-            alters=tuple(kept for kept in state.alters if kept.attribute != name),
+            presence=state.presence.without(name),
+            originals=state.originals.without(name),
             numbers=state.numbers.without(name),
             names=state.names.without(name),
             sentinels=state.sentinels.without(name),
-            undeclared={
-                **state.undeclared,
-                **({name: "an accent before it was removed"} if is_changed else {}),
-            },
+            notes=state.notes.without(name, "an accent before it was removed" if is_changed else ""),
         ).next_epoch()
 
     def _attributes(self) -> Iterator[Change]:
         for name, attribute in self.after.items():
             yield from self._form(attribute)
-            if name not in self.before and (marker := self.state.undeclared.get(name)):
+            if name not in self.before and (marker := self.state.notes.undeclared.get(name)):
                 why = f"how tuples write it was changed while it was not declared, by {marker}"
                 yield self._change("new checkpoint", f"{attribute} is new", why)
                 continue
@@ -218,7 +214,7 @@ class _Comparison:
                 **self.state.universe,
                 name: evolve(domain, members=regions.union(domain.members, undefined)),
             },
-            present={**self.state.present, name: self.start.present[name]},
+            presence=Placed({**self.state.present, name: self.start.present[name]}),
         ).next_epoch()
         if attribute.optional:
             yield self._change("continues", f"{attribute} is new", _ADDED)
@@ -247,7 +243,7 @@ class _Comparison:
                 return
         if old is not None and old.unit_from != attribute.unit_from:
             yield self._values(other_units(self.state, old, attribute, self.epoch))
-        unit = old.unit if old is not None and old.unit else self.state.added_units.get(name)
+        unit = old.unit if old is not None and old.unit else self.state.notes.added_units.get(name)
         if (old is None or old.unit_from == attribute.unit_from) and unit != attribute.unit:
             yield self._values(another_unit(self.state, name, unit, attribute.unit))
         if old is not None and _place_of(old) != _place_of(attribute):
@@ -276,7 +272,7 @@ class _Comparison:
         tree = regions.map_leaves(
             self.state.present.get(name, ABSENT), lambda leaf: leaf if leaf is PRESENT else presence
         )
-        self.state = evolve(self.state, present={**self.state.present, name: tree}).next_epoch()
+        self.state = evolve(self.state, presence=Placed({**self.state.present, name: tree})).next_epoch()
 
     # --- domains ---
 

@@ -319,7 +319,7 @@ def test_a_fleet_says_units_as_one_step(claims: tuple[str, str]) -> None:
     plan = compile_query(FLEET).plan
     effects = compare(plan, [*lines])
     assert bool(effects.failures) == ("kelvin" in claims)
-    assert effects.states["r"].named_units == {"t": ("degF",)}
+    assert effects.states["r"].notes.named_units == {"t": ("degF",)}
 
 
 def test_names_are_few_whatever_a_stream_says() -> None:
@@ -330,7 +330,7 @@ def test_names_are_few_whatever_a_stream_says() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unit_accents, "MAX_NAMES", 4)
         after = advance(plan, state, {"r": lines}).states["r"]
-    assert after.named_units == {"t": tuple(names[:4])}
+    assert after.notes.named_units == {"t": tuple(names[:4])}
 
 
 def test_tools_read_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -431,4 +431,4 @@ def test_an_edited_query_keeps_the_names(tmp_path: Path) -> None:
     _, gone = edited(
         reference, 'stream r(ts: long, s: int in {1, 2}) from json "in/r"; emit r to json "out";'
     )
-    assert gone.states["r"].named_units == {}
+    assert gone.states["r"].notes.named_units == {}

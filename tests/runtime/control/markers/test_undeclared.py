@@ -209,7 +209,7 @@ def test_an_attribute_whose_accents_were_passed_over_cannot_be_declared_later(
     """Its values come in other units, or by another name, than they did at first."""
     reference = Reference(compile_query(QUERY).plan)
     reference.step([("r", marker(text))])
-    assert load_commit(dump_commit(commit_of(reference, 7))).sources["r"].undeclared
+    assert load_commit(dump_commit(commit_of(reference, 7))).sources["r"].notes.undeclared
     changes, _ = edited(reference, QUERY.replace("mode?: string", "mode?: string, signal?: double"))
     assert ("new checkpoint" in changes_text(changes)) == is_refused
 

@@ -50,7 +50,7 @@ def check_state(seed: int, length: int) -> None:
         if expected is not None:
             row = {**{name: Fraction(value) for name, value in item.items()}, POSITION: position}
             actual = {
-                name: regions.contains(state.placed_original.get(name, IDENTITY), row)(row[name])
+                name: regions.contains(state.originals.placed.get(name, IDENTITY), row)(row[name])
                 for name in item
             }
             assert actual == expected, f"item {position}"

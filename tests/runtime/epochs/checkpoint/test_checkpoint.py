@@ -13,6 +13,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.connectors.formats.source import InputFile
 from cedilla.runtime.connectors.storage.files import FoundFile
 from cedilla.runtime.connectors.storage.sealed import seal
+from cedilla.runtime.control.accents.originals import Originals
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
@@ -71,7 +72,9 @@ def reopened(memory: Memory) -> Commit:
 
 def record(epoch: int, tree: Any) -> Commit:
     sink = SinkState({}, {"t": regions.map_leaves(tree, lambda f: f.inverse())})
-    return Commit(epoch, sources={"r": evolve(START, original={"t": tree}).next_epoch()}, sinks={"r": sink})
+    return Commit(
+        epoch, sources={"r": evolve(START, originals=Originals({"t": tree})).next_epoch()}, sinks={"r": sink}
+    )
 
 
 def altered(tree: Any, points: Any) -> Any:

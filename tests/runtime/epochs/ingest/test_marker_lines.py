@@ -122,9 +122,11 @@ def test_driver_and_tasks_read_the_same(
         tuples = sorted(decode(run.output("q")), key=str)
         counts = [(report.tuples, report.quarantined, report.accents) for report in run.reports]
         source = last.sources["r"]
-        alters = [evolve(alter, place=alter.place.replace(str(run.root), "")) for alter in source.alters]
+        alters = [
+            evolve(alter, place=alter.place.replace(str(run.root), "")) for alter in source.notes.alters
+        ]
         latest = source.latest and evolve(source.latest, file=source.latest.file.replace(str(run.root), ""))
-        sources = evolve(source, alters=tuple(alters), latest=latest)
+        sources = evolve(source, notes=evolve(source.notes, alters=tuple(alters)), latest=latest)
         actual.append((tuples, set_aside, counts, sources, last.sinks, last.counters))
     assert actual[0] == actual[1]
 
