@@ -10,7 +10,6 @@ from lark.exceptions import UnexpectedInput
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.hints import parse_errors
 from cedilla.grammar.hints.edits import Check
-from cedilla.grammar.hints.syntax_hints import UNENDED
 from cedilla.grammar.parsing import lalr, statements
 
 _MAX_ERRORS = 20
@@ -49,6 +48,6 @@ def _without(text: str, diagnostic: Diagnostic) -> str:
     assert diagnostic.span is not None
     begin = diagnostic.span.start
     start, end = statements.bounds(text, begin)
-    if diagnostic.message == UNENDED:
+    if diagnostic.message == parse_errors.UNENDED:
         end = begin
     return text[:start] + re.sub(r"\S", " ", text[start:end]) + text[end:]

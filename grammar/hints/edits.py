@@ -11,7 +11,7 @@ from lark import Token
 from lark.exceptions import UnexpectedInput
 
 from cedilla.grammar.hints import forms, terminals
-from cedilla.grammar.hints.syntax_hints import Slip
+from cedilla.grammar.hints.slip import Slip
 from cedilla.grammar.parsing import lalr, statements
 
 Edit = tuple[int, int, str]

@@ -41,6 +41,7 @@ STATEMENTS = {
 """First word of a statement -> its form."""
 
 DEFINITION = "name := select[t > 90](R);"
+SETS = ("union", "intersect", "minus")
 JOIN = "A join B on k, A.x = B.y"
 CASE = "case when t > 90 then 'hot' else 'cold' end"
 
@@ -59,8 +60,8 @@ PUNCTUATION = "[ts <= 600, s = 2]"
 def form_of_word(word: str) -> str | None:
     """The form of the operator, the clause or the statement that a word begins; none for `unit`, which also follows
     types."""
-    if word == "unit":
-        return None
+    if word in ("unit", ":="):
+        return DEFINITION if word == ":=" else None
     return next((forms[word] for forms in (OPERATORS, CLAUSES, STATEMENTS) if word in forms), None)
 
 
@@ -78,7 +79,7 @@ def form_of(tokens: Sequence[Token], refused: Token) -> str | None:
         return None
     if words.count("case") > words.count("end") and words[-1] != "end":
         return CASE
-    operator = SIGNS.get(opened := _opened(words), opened)
+    operator = SIGNS.get(opened := _opened(words[: -1 if words[-1] == "]" else None]), opened)
     if operator == "window" and {"rows", "row"} & {*words, str(refused)}:
         return FORMS["window_2"].example
     if operator in OPERATORS:

@@ -10,9 +10,8 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.hints import forms, repairs, synonyms, terminals, word_synonyms
 from cedilla.grammar.hints.edits import Check, Editor
-from cedilla.grammar.hints.foreign_syntax_hints import HABITS
-from cedilla.grammar.hints.marker_hints import MARKERS
-from cedilla.grammar.hints.syntax_hints import SLIPS, Slip, span_of
+from cedilla.grammar.hints.foreign_words import foreign_types, foreign_word
+from cedilla.grammar.hints.slip import Slip, place_after, span_of
 from cedilla.grammar.parsing import lalr
 
 _CHARACTERS = {
@@ -78,13 +77,38 @@ def explain(
         message, span = "unexpected end of the text", end_of(text, source)
         help = "a statement ends with `;`" if "SEMICOLON" in accepts else _expected(slip)
         return Diagnostic("RQ002", "error", message, span, help=help)
-    for rule in (*HABITS, *MARKERS, *SLIPS):
-        if (diagnostic := rule(slip)) is not None:
-            return diagnostic
+    if (diagnostic := _unended_string(slip) or foreign_word(slip) or _unended_statement(slip)) is not None:
+        return diagnostic
     unchecked = () if check is not None else repairs.CERTAIN
-    if (diagnostic := repairs.repaired(editor, (*unchecked, *repairs.LIKELY))) is not None:
+    diagnostic = repairs.repaired(editor, (*unchecked, *repairs.LIKELY)) or foreign_types(slip)
+    if diagnostic is not None:
         return diagnostic
     return Diagnostic("RQ001", "error", f"unexpected `{token}`", span_of(token, source), help=_expected(slip))
+
+
+UNENDED = "missing `;` at the end of the statement"
+_STARTS = ("STREAM", "TABLE", "OPERATOR", "SET", "LET", "EMIT", "ACCENT", "USE")
+
+
+def _unended_statement(slip: Slip) -> Diagnostic | None:
+    """Returns the diagnostic for a statement that has not ended where the next one begins."""
+    token, last = slip.found, slip.last
+    if "SEMICOLON" not in slip.accepts:
+        return None
+    if token.type == "DEFINE" and last.type == "NAME":
+        last = slip.before[-2]  # the defined name was taken for a unit
+    elif token.type not in _STARTS and not (token.type == "NAME" and token.line != last.end_line):
+        return None
+    return slip.complain(UNENDED, at=place_after(last, slip.source))
+
+
+def _unended_string(slip: Slip) -> Diagnostic | None:
+    """Returns the diagnostic for a word just after a string, in which a quote is missing or not escaped."""
+    last = slip.last
+    if last.type != "STRING" or last.end_pos != slip.found.start_pos or not slip.found[0].isalnum():
+        return None
+    help = "its quote is missing, or one inside it needs `\\` in front: 'it\\'s', \"it's\""
+    return slip.complain(f"the string {last} ends where it likely should not", help, last)
 
 
 _SMALL_WORDS = {other for others in word_synonyms.STANDS_FOR.values() for other in others}

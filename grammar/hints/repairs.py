@@ -26,7 +26,7 @@ from cedilla.grammar.hints.edits import (
     is_word,
     start_of,
 )
-from cedilla.grammar.hints.syntax_hints import place_after
+from cedilla.grammar.hints.slip import place_after
 from cedilla.grammar.parsing import statements
 
 Repair = Callable[[Editor], Diagnostic | None]

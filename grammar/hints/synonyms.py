@@ -110,6 +110,8 @@ CONDITIONS = by_word(
         "between from until": "a range is written `ts in [0, 60)`, both ends included `ts in [0, 60]`",
         "like ilike rlike matches contains startswith": "a condition compares with constants: `s = 2`, `s in {1, 2}`, "
         "`ts in [0, 60)`",
+        "now today current_timestamp": "a condition compares with a constant, not with a function: "
+        "`at < 2025-01-31T12:00:00Z`",
         "where if when for select case": f"conditions come first, then the change: `[[s = 2, {_ALTER}]]`",
     }
 )
@@ -142,8 +144,8 @@ OPERATORS = by_word(
         "map withcolumn with_column mutate assign transform compute": "attributes are computed by `extend[t * 1.8 + "
         "32 as f](R)`",
         "orderby order_by order sortby sort_by sorted": "tuples are sorted by `sort[t desc](R)`",
-        "groupby group_by group reduce summarize agg fold rollup": "groups are made by `aggregate[avg(t) as mean by "
-        "l](R)`",
+        "groupby group_by group reduce summarize summarise agg fold rollup": "groups are made by "
+        "`aggregate[avg(t) as mean by l](R)`",
         "tumble tumbling hop hopping sliding slide tumblingwindow": "windows are made by `window[5 minutes every 1 "
         "minute on at as w](R)`",
         "dedup dedupe unique uniq drop_duplicates dropduplicates deduplicate": "equal tuples are left out by "
@@ -178,6 +180,8 @@ AFTER_GROUPS = by_word(
         "order sort": "results are sorted after it: `sort[mean desc](aggregate[...](R))`",
         "limit": "the first of an order are `top[10 by mean desc](aggregate[...](R))`",
         "window": "windows are made before it: `aggregate[avg(t) as m by w](window[5 minutes on at as w](R))`",
+        "(": "a key is an attribute: `extend[hour(at) as h](R)` computes one before; keys come last: "
+        "`aggregate[avg(t) as mean, count() as n by l](R)`",
         "descending ascending down up reverse decreasing": "a direction is `asc` or `desc`",
         "nulls": "undefined values come last, ascending or descending",
     }
@@ -188,7 +192,7 @@ _NO_KEYS = "a source has no keys or indexes: leave the word out"
 _MAY_MISS = "every tuple has an attribute, unless it is declared with `?` after its name: `a?: int`"
 DECLARED = by_word(
     {
-        "not null nullable optional required nonnull": _MAY_MISS,
+        "not null nullable optional required nonnull ?": _MAY_MISS,
         "primary unique key index references auto_increment identity foreign": _NO_KEYS,
         "default = :=": "an attribute has no default value: it is declared with `?`, `a?: int`, and `coalesce(a, 0)` "
         "gives one",
@@ -201,10 +205,24 @@ DECLARED = by_word(
         "generated": "attributes are computed by `extend[t * 2 as u](R)`",
         "check": "the values of an attribute are declared by `in {1, 2}` or `in [1, 10)`",
         "comment": "a comment begins with `#` and ends with its line",
-        "list": "a stream declares lists, `tags: list of string`, and no accent adds one",
+        "[ ( NAME": "a unit is written `double unit degC`, a list `list of string`; a comma separates attributes",
+        "list <": "a stream declares lists, `tags: list of string`, and no accent adds one",
     }
 )
 """Words after the type of an attribute in other languages."""
+
+AFTER_VALUES = {"unit": "a unit comes before the domain: `t: double unit degC in [0, 40]`"}
+"""Words after the values of an attribute in other languages."""
+
+OUTPUTS = by_word(
+    {
+        "key keyed partition partitioned": "in Kafka the key of records is part of the address: "
+        '`to kafka "host:9092/topic?key=k"`'
+    }
+)
+"""Words after the place of an output in other languages."""
+CONVERSIONS = {"NAME": "an output has a unit by `with t in degC`, or all as they came by `in original units`"}
+"""Words after an output that is `in` something."""
 
 CLAUSES = by_word(
     {
@@ -213,14 +231,59 @@ CLAUSES = by_word(
         "group": "groups are made by `aggregate[avg(t) as mean by l](R)`",
         "order": "tuples are sorted by `sort[t desc](R)`",
         "limit": "the first tuples to arrive are `limit[5](R)`",
-        "sort filter select project window top distinct rename aggregate map with": "operators are written around "
+        "sort filter select project window top distinct rename aggregate map": "operators are written around "
         "their input: `sort[t desc](R)`, `select[t > 90](R)`",
-        "difference except subtract": "the difference of relations is written `A minus B`",
+        "difference except subtract - without": "the difference of relations is written `A minus B`",
+        "by": "groups are made by `aggregate[avg(t) as mean by l](R)`",
+        "in with": CONVERTED,
+        "{": "operators are written around their input: `select[t > 90](R)`",
         "tablesample": "a share of the tuples is `sample[1 in 10 by k](R)`",
         "as": "a relation is named by `name := relation;`",
+        " ".join(("into", *forms.FORMATS)): 'an output is written `emit R to json "path"`',
     }
 )
 """Words after a relation in other languages."""
+
+JOINS = by_word(
+    {
+        "natural lookup asof temporal interval hash broadcast equi self lateral outer semi anti left inner join "
+        "antijoin semijoin leftjoin innerjoin outerjoin crossjoin hashjoin leftouter rightouter fullouter leftsemi "
+        "leftanti": "joins are `A join B on k`, `A left join B on k`, `A semi join B on k`, `A anti join B on k`",
+        "right rightjoin": "`B left join A on k` says the same as a right join",
+        "full fulljoin": "a full join is the union of `A left join B on k` and `B anti join A on k`",
+        "cross": "a join requires attributes that are equal: `A join B on k`",
+        ",": "two relations are joined by `A join B on k`, or united by `A union B`",
+        "+ &": "relations are united by `A union B`; what both have is `A intersect B`",
+    }
+)
+"""Words and signs between two relations in other languages."""
+
+AFTER_SETS = by_word(
+    {
+        "if": "tuples are chosen by `select[t > 90](R)`",
+        "all": "a union keeps all tuples; `distinct(A union B)` leaves out equal ones",
+        "distinct": "attributes are written in brackets, `distinct[a, b](R)`; equal tuples of two relations are left "
+        "out by `distinct(A union B)`",
+    }
+)
+"""Words before a relation in other languages."""
+
+AFTER_RESULTS = by_word(
+    {
+        "by , ]": "a result has a name, and groups come last: `aggregate[avg(t) as mean by l](R)`",
+        "where": "a condition is part of the call: `count(where t > 90)`, `sum(x where t > 90)`",
+    }
+)
+"""Words after a result in other languages."""
+
+AFTER_WINDOWS = by_word(
+    {
+        "every sliding slide hop step": f"the step comes before `on`: `{forms.OPERATORS['window']}`",
+        "by per partition for group": "a window is of all tuples; its groups are `aggregate[avg(t) as mean by k, w]"
+        "(window[...](R))`",
+    }
+)
+"""Words after the attribute of a window in other languages."""
 
 _ONE_PATH = (
     'a source has one path: relations are united by `A union B`; brokers are `"one:9092,two:9092/topic"`'
@@ -233,7 +296,7 @@ PROMISES = by_word(
         "written `punctuated on ts`",
         "format using options path location encoding": 'a place is written `from json "path"`; records of `kafka` are '
         "JSON, those of `kafka_otlp` requests of OTLP",
-        "version versionasof starting startingversion offset earliest latest since from": "a new query reads all that "
+        "version versionasof starting startingversion offset earliest latest since": "a new query reads all that "
         "is there; `select` leaves out what is older",
         "where filter select": "tuples are selected by `select[t > 90](R)`, data points of `otlp` by `metrics "
         '"http.server.duration"`',
@@ -242,6 +305,7 @@ PROMISES = by_word(
         "`sort[a](R)` sorts them",
         "with properties": 'a source has no properties: `from kafka "host:9092/topic"`; those of Kafka are in a file',
         ",": _ONE_PATH,
+        "from": f"{_ONE_PATH}; a new query reads all that is there",
     }
 )
 """Words after a source in other languages."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cedilla.grammar.hints.synonyms import by_word
+from cedilla.grammar.hints.synonyms import CONVERTED, by_word
 from cedilla.grammar.syntax import operator_forms
 
 
@@ -18,7 +18,19 @@ OVER = (
     "`aggregate[sum(x) as total by k, w](R)`, over windows `window[5 minutes on at as w](R)`; the best of each group "
     "are `top[1 by at desc per k](R)`"
 )
-OPERANDS = by_word(
+_CAST = "a value is converted by `double(x)`, `int(x)`, `string(x)`"
+SIGNS = by_word(
+    {
+        "eq equals equal": "equality is written `=`",
+        "ne neq unequal": "inequality is written `!=`",
+        "gt greater above more after larger": "it is written `>`",
+        "lt less below before smaller under": "it is written `<`",
+        "ge gte geq": "it is written `>=`",
+        "le lte leq": "it is written `<=`",
+    }
+)
+"""Words that are written for signs of comparisons elsewhere."""
+OPERANDS = SIGNS | by_word(
     {
         "like likes startswith endswith contains starts ends glob": _PATTERN,
         "ilike": "`ilike(s, 'a%')` compares with a pattern, in capitals or not",
@@ -29,23 +41,31 @@ OPERANDS = by_word(
         "xor": "one of two conditions is written `(a or b) and not (a and b)`",
         "over": OVER,
         "filter": "a condition is part of the call: `count(where t > 90)`, `sum(x where t > 90)`",
-        "eq equals equal is": "equality is written `=`",
-        "ne neq unequal": "inequality is written `!=`",
-        "gt greater above more after larger": "it is written `>`",
-        "lt less below before smaller under": "it is written `<`",
-        "ge gte geq": "it is written `>=`",
-        "le lte leq": "it is written `<=`",
+        "is": "equality is written `=`",
         "if unless": _CHOICE,
+        "?": _CHOICE,
         "??": "the first value that is defined is `coalesce(a, b)`",
+        "to ::": f"{_CAST}; {CONVERTED}",
+        "from for": "arguments are parted by commas: `f(a, b)`",
+        "[": "there are no lists: an attribute is written by its name alone, a function as `sum(x)`, and a part of a "
+        "string is `substring(s, 1, 3)`",
         "at": "times are in UTC: there are no other zones in a query",
         "plus minus times": "arithmetic is written `a + b`, `a - b`, `a * b`",
         "collate": "strings are compared letter by letter; `lower(s)` makes capitals equal to small letters",
-        "escape": "a sign is escaped by `\\` in a pattern: `like(s, '10\\%')`",
+        "escape": "a sign is escaped by `\\` in a pattern: `like(s, '10\\\\%')`",
         "within": "a range is written `x in [low, high]`; times are grouped by `window[5 minutes on at as w](R)`",
         "inside": "several values are written `x in {1, 2, 3}`, a range `x in [low, high]`",
     }
 )
 """Words after an operand in other languages."""
+CONDITIONS = by_word(
+    {
+        "EQUAL COMPARATOR": "comparisons are joined by `and`: `1 < t and t < 5`, or by `or`; `||` joins strings",
+        ",": "conditions are joined by `and`, several values are `x in {1, 2}`, a range `x in [1, 5]`; a number has no "
+        "commas: `1000`",
+    }
+)
+"""Signs after a condition in other languages."""
 
 LEADING = by_word(
     {
@@ -64,9 +84,12 @@ LEADING = by_word(
         "top": "the first of an order are `top[10 by t desc per l](R)`",
         "between": "a range is written `x between 1 and 5`, or `x in [1, 5]`",
         "like": _PATTERN,
+        "f": "texts are put together by `concat(s, string(x))`, or `s || string(x)`",
     }
 )
 """Words before an operand in other languages."""
+LEADING_ANYWHERE = {word: LEADING[word] for word in ("interval", "select")}
+"""Those that are no attributes, wherever they are."""
 
 WORDS = _words(
     "and or not in is null between as on by to from join union minus intersect case when then else end "

@@ -66,7 +66,7 @@ LISTS = 'stream r(k: int, v: double, tags?: list of string) from json "r";\n'
     [
         ('emit unnest[tags](r) to json "o";', "`unnest[tags as tag](R)`"),
         ('emit running[sum(v) on k](r) to json "o";', "`running[delta(kwh) as used"),
-        ('accent r from "changes.rqm"; emit r to json "o";', '`from file "changes.rqm"`'),
+        ('accent r from "changes.rqm"; emit r to json "o";', '`from file "path"`'),
         ('emit select[tags = "a"](r) to json "o";', "`unnest[tags as tag](R)` makes tuples of them"),
         ('emit sort[tags](r) to json "o";', "`tags: list of string` without"),
     ],
