@@ -88,9 +88,9 @@ def _comments(source: str) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string.lstrip("# ")
 
 
-def docstrings(source: str) -> Iterator[tuple[int, str]]:
+def docstrings(source: str | ast.Module) -> Iterator[tuple[int, str]]:
     """Yields docstrings, also those after an attribute."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(source if isinstance(source, ast.Module) else ast.parse(source)):
         if isinstance(node, _DOCUMENTED):
             for statement in node.body:
                 value = statement.value if isinstance(statement, ast.Expr) else None

@@ -212,7 +212,7 @@ _CONTROL = re.compile(r"\\u00[0-9a-f]{2}")
 
 
 def shown(item: Mapping[str, Any], name: str) -> str:
-    """Returns a value of a line for a message, the same text as `formats.faults` builds in SQL."""
+    """Returns a value of a line for a message."""
     return item.shown(name) if isinstance(item, JsonObject) else _shown(item, name)
 
 

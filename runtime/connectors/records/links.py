@@ -1,4 +1,4 @@
-"""Links in the folders of a query, which lead nowhere else than its paths may (`terminal.permissions`), and what is
+"""Links in the folders of a query, which lead nowhere else than its paths may (`options.permissions`), and what is
 neither a file nor a folder."""
 
 from __future__ import annotations

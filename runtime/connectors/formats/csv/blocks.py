@@ -1,5 +1,5 @@
 """Files of CSV as blocks of whole records. If all quotes are regular, numpy finds the ends of records. Otherwise
-`items.csv_records` finds the same ends, record by record."""
+`records.csv_records` finds the same ends, record by record."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Files of lines as blocks of bytes: whole lines with positions, for all line ends and compressions.
 
 The position of a line is the offset of its first byte in the file, or in the unpacked file. Line ends and blank lines
-are those of `items.lines`.
+are those of `records.lines`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _offsets(path: str) -> Any:
 @contextmanager
 def opened_part(part: Part) -> Iterator[Any]:
     """Opens the unpacked bytes of a part's file, local or remote. Raises `DiagnosticError` RQ459 if the file is shorter
-    than it was listed, before or after it is read, and as `items.lines.unpacked` and `Files.open` do."""
+    than it was listed, before or after it is read, and as `records.lines.unpacked` and `Files.open` do."""
     with Files().open(part.path) as stream:
         is_longer = part.length < _length_of(stream, part)
         whole: BinaryIO = io.BufferedReader(_Beginning(stream, part.length)) if is_longer else stream

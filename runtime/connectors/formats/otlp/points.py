@@ -1,6 +1,6 @@
 """Extracts the data points of many requests at once: `pyarrow.json` parses the lines, and Arrow flattens the lists.
 
-Lines that differ from the Collector's form are refused. `items.otlp` then parses them; both give the same result for
+Lines that differ from the Collector's form are refused. `records.otlp` then parses them; both give the same result for
 lines that both accept.
 """
 

@@ -14,7 +14,7 @@ from cedilla.runtime.engines.spark.columns import Columns
 
 
 class ParquetSink(FolderSink):
-    """A tuple is a row; a marker is a line of a separate file (`items.marker_files`)."""
+    """A tuple is a row; a marker is a line of a separate file (`records.marker_files`)."""
 
     extension: ClassVar[str] = "parquet"
 

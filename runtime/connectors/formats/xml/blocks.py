@@ -1,5 +1,5 @@
 """Files of XML as blocks of whole elements. If tags are in order, numpy finds the elements. Otherwise
-`items.xml_records` finds the same elements, one by one."""
+`records.xml_records` finds the same elements, one by one."""
 
 from __future__ import annotations
 

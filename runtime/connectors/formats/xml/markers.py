@@ -1,4 +1,4 @@
-"""Finds markers among elements by searching bytes; `items.xml_records` decides which are markers."""
+"""Finds markers among elements by searching bytes; `records.xml_records` decides which are markers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Finds all elements of a text at once: each `<` with the next `>` is a tag, and the order of the kinds of tags gives
 the tuples and their values.
 
-If something is not in order, the elements before it are returned. `items.xml_records` continues from there, one by one.
+If something is not in order, the elements before it are returned. `records.xml_records` continues from there, one by
+one.
 """
 
 from __future__ import annotations
