@@ -2,7 +2,7 @@
 section 8)
 
 The prediction is per source attribute, primitive and output. It uses what the operators' facts make of an accent
-(`operators.reactions`), so it matches a run. `*` represents an attribute that does not exist yet.
+(`operators.shared.reactions`), so it matches a run. `*` represents an attribute that does not exist yet.
 """
 
 from __future__ import annotations

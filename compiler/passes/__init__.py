@@ -2,7 +2,7 @@
 
 In: syntax. Out: `Plan` of sources, operators in topological order, emits and settings; warnings. A pass is a function
 from a query or a plan to the next one, in the file of its name. The first sentence of its docstring says what it
-does. Imports `plan`, `operators`, `facts`, `expressions`, `regions` and the grammar.
+does. Imports `plan`, `operators`, `facts`, `changes`, `expressions`, `regions` and the grammar.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The plan of a query: sources, operators in topological order, emits and settings.
 
 In: what the passes build. Out: the facts, units, order and reactions of every relation. Imports `operators`, `facts`,
-`expressions`, `regions` and the grammar.
+`changes`, `expressions`, `regions` and the grammar.
 """
 
 from cedilla.compiler.plan.places import at_paths, check_paths, folders, is_within, printed_labels

@@ -51,7 +51,7 @@ class Function(ABC):
         """Returns the image of a level of its attribute. `outside`: as in `regions.transform`."""
 
     def dump(self) -> list[Any]:
-        """Returns its name and its parameters as JSON values, for `functions.load_function`."""
+        """Returns its name and its parameters as JSON values, for `composition.load_function`."""
         parameters = [_json(getattr(self, f.name)) for f in fields(cast("Any", type(self))) if f.init]
         while parameters and parameters[-1] is None:
             parameters.pop()

@@ -92,6 +92,7 @@ CHANGES = by_word(
         "replace translate decode encode recoding codes": "recode(k, {1: 2, 2: 1})",
         "move alias name": "rename(new, old)",
         "exchange switch interchange": "swap(a, b)",
+        "overflow rollover modulo mod unsigned signed wraparound": "wrap(x, 65536)",
         "timezone time_zone tz": 'zone(at, "Europe/Berlin")',
         "comma locale number_format separator sign": 'decimal(x, ",")',
         "undefined null none nodata sentinel na": "missing(x, {-999})",

@@ -34,10 +34,6 @@ EXAMPLES = {
     *("NAME.markers", "PATH_markers", "plan.json", "batch.json"),
 }
 """Names in queries and streams, and files of runs."""
-FORGOTTEN = {
-    *("operators.reactions", "jumps.watch_record", "items.unrelated_files", "values.parse_line"),
-}
-"""Names that nothing has any more: the next change of their modules mends them, and none is added here."""
 
 
 def bound(body: list[ast.stmt]) -> Iterator[str]:
@@ -100,7 +96,7 @@ WORDS |= {name for package in PACKAGES for name in package}
 def wrong(piece: str) -> bool:
     """Returns True for a name or a path in a text that nothing has."""
     name = piece.removesuffix("()")
-    if name in OF_OTHERS | EXAMPLES | FORGOTTEN:
+    if name in OF_OTHERS | EXAMPLES:
         return False
     if name.endswith(".py"):
         return not any(path.as_posix().endswith(f"/{name}") for path in FILES)

@@ -24,6 +24,11 @@ class Placed:
         """Returns the trees for an epoch without markers yet; the same object if no marker has come."""
         return self if self.placed is self.here else evolve(self, placed=self.here)
 
+    def with_trees(self, more: Mapping[str, Tree]) -> Self:
+        """Returns the trees with these in place of their own, before an epoch."""
+        trees = {**self.here, **more}
+        return evolve(self, here=trees, placed=trees)
+
     def without(self, attribute: str) -> Self:
         """Returns the trees of all attributes except one."""
         here = {name: tree for name, tree in self.here.items() if name != attribute}

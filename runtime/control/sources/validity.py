@@ -55,7 +55,7 @@ def rejections(
     """Yields the rejections of a source; the first one that matches a tuple gives the code.
 
     `present`, `closed`: those of the state, at the position of the tuple (`SourceState.present`) or over all positions
-    of a slice (`SourceState.presence.placed`). `now`: the clock, for `ahead`.
+    of a slice (`SourceState.presence`). `now`: the clock, for `ahead`.
     """
     for attribute in source.attributes:
         name = attribute.name

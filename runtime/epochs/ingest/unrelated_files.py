@@ -1,4 +1,4 @@
-"""Finds files of an epoch whose tuples have no attribute of the stream (`items.unrelated_files`)."""
+"""Finds files of an epoch whose tuples have no attribute of the stream (`records.unrelated_files`)."""
 
 from __future__ import annotations
 

@@ -41,7 +41,6 @@ from cedilla.grammar.parser import parse_accent, single_accents
 from cedilla.runtime.connectors.records.entries import TYPES_HINT, unreadable
 from cedilla.runtime.connectors.records.json_objects import NOT_FINITE
 from cedilla.runtime.connectors.records.values import applied, number_to_json, value_of_json
-from cedilla.runtime.control.accents.placed import Placed
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.source_marker_parser import raw_quantities
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -129,7 +128,7 @@ class Units:
             state,
             types={**state.types, **more.types},
             universe={**state.universe, **more.universe},
-            presence=Placed({**state.present, **more.present}),
+            presence=state.presence.with_trees(more.present),
         )
 
     def accent(self, text: str, position: int = 0) -> None:
@@ -288,7 +287,7 @@ def _output_value(value: Value, came: Any, *, is_exact: bool) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Converts a value to the form that `values.parse_line` gives."""
+    """Converts a value to the form that `json_objects.parse_line` gives."""
     match value:
         case float():
             return Decimal(repr(value))

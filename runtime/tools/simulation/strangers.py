@@ -1,4 +1,4 @@
-"""Detects files of a simulation without any attribute of the stream (`items.unrelated_files`)."""
+"""Detects files of a simulation without any attribute of the stream (`records.unrelated_files`)."""
 
 from __future__ import annotations
 

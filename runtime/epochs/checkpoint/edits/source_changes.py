@@ -15,7 +15,6 @@ from cedilla.compiler.plan.field_paths import alternatives, field_path, overlap
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.control.accents.codes import listed
-from cedilla.runtime.control.accents.placed import Placed
 from cedilla.runtime.control.accents.swaps import is_swapped
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.domains.growth import taken
@@ -214,7 +213,7 @@ class _Comparison:
                 **self.state.universe,
                 name: evolve(domain, members=regions.union(domain.members, undefined)),
             },
-            presence=Placed({**self.state.present, name: self.start.present[name]}),
+            presence=self.state.presence.with_trees({name: self.start.present[name]}),
         ).next_epoch()
         if attribute.optional:
             yield self._change("continues", f"{attribute} is new", _ADDED)
@@ -272,7 +271,7 @@ class _Comparison:
         tree = regions.map_leaves(
             self.state.present.get(name, ABSENT), lambda leaf: leaf if leaf is PRESENT else presence
         )
-        self.state = evolve(self.state, presence=Placed({**self.state.present, name: tree})).next_epoch()
+        self.state = evolve(self.state, presence=self.state.presence.with_trees({name: tree})).next_epoch()
 
     # --- domains ---
 
