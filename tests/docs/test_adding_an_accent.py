@@ -59,8 +59,7 @@ NAMES = {
     "compiler/changes/__init__.py": ("ALL",),
     "compiler/regions/function.py": ("Function",),
     "compiler/regions/composition.py": ("Link",),
-    "tests/kit/accents.py": ("EXAMPLES",),
-    "tests/runtime/control/accents/test_bent.py": ("FUNCTIONS",),
+    "tests/kit/accents.py": ("EXAMPLES", "FUNCTIONS"),
     "tests/laws/senders.py": ("CHANGES",),
 }
 """The names that the page gives, by the files that have them."""

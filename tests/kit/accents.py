@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from attrs import field, frozen
 
 from cedilla.compiler.changes import ALL
-from cedilla.compiler.regions.composition import FUNCTIONS
+from cedilla.compiler.regions import composition
+from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.regions.bent import ByPoints, Reciprocal
+from cedilla.compiler.regions.composition import Bent, Chain
+from cedilla.compiler.regions.logarithms import Logarithm, Power
+from cedilla.compiler.regions.wrapped import Wrapped
 from tests.kit.stream import Item
 
 STREAM = """
@@ -125,5 +132,17 @@ EXAMPLES = {
 CHANGES = [kind.__name__ for kind in ALL]
 _BY_OTHERS = {"Affine": "Alter", "ValueMapping": "Recode", "Power": "Logarithm", "Wrapped": "Wrap"}
 """Functions in the example of another name. A source undoes a logarithm by a power, and refuses powers (RQ340)."""
-KINDS = [*CHANGES, *(_BY_OTHERS.get(kind.__name__, kind.__name__) for kind in FUNCTIONS)]
+KINDS = [*CHANGES, *(_BY_OTHERS.get(kind.__name__, kind.__name__) for kind in composition.FUNCTIONS)]
 """The kinds of accents and of functions, each by the name of its example."""
+FUNCTIONS: list[Bent] = [
+    Chain((Affine(-2, 3),)),
+    Reciprocal(Fraction("235.215")),
+    ByPoints(((0, 0), (2, 5), (10, 100))),
+    ByPoints(((-3, 7), (1, 0), (4, -20))),
+    Logarithm(-1, 1),
+    Power(10, 3),
+    Wrapped(10, -5, 0),
+    Wrapped(Fraction(7, 2), 3, Fraction(-1, 2)),
+    Wrapped(4, 4, 0),
+]
+"""Functions of which images of regions, and steps in doubles, are compared with those of single values."""

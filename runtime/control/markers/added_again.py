@@ -7,13 +7,14 @@ with different results: the old way of writing the values, or the new one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.regions import Tree, Universe
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.descriptions.translation import translate
+from cedilla.runtime.control.sources.dependents import by_canonical, by_written
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
@@ -26,13 +27,11 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
         return
     anew = regions.intersection(regions.exists(otherwise, {name}, state.universe), regions.defined(name))
     anew = regions.difference(anew, state.closed)
-    raw = {other: state.written(other) for other in (*state.units, *state.codes) if other != name}
-    swapped = {other: state.swaps.of(other) for other in state.swaps.partners}
-    maps = (state.original, state.sentinels.here, swapped)
+    raw = {other: state.written(other) for other in {*state.units, *state.codes, *state.bent} - {name}}
     dependent = {
-        *_dependent_on(name, anew, (raw, state.names.here, state.present), state.universe),
+        *_dependent_on(name, anew, by_canonical(state, name), state.universe),
         # A text may have named values that were not codes then and are codes now.
-        *_dependent_on(name, translate(anew, raw), maps, {name: state.universe[name]}),
+        *_dependent_on(name, translate(anew, raw), by_written(state, name), {name: state.universe[name]}),
     }
     if dependent:
         others = ", ".join(f"`{other}`" for other in sorted(dependent))
@@ -46,7 +45,7 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
 
 
 def _dependent_on(
-    name: str, region: Tree, kinds: Iterable[Mapping[str, Tree]], universe: Universe
+    name: str, region: Tree, trees: Iterable[tuple[str, Tree]], universe: Universe
 ) -> Iterator[str]:
     """Yields the other attributes whose trees, inside a region, depend on the value of an attribute."""
 
@@ -55,8 +54,6 @@ def _dependent_on(
         both = (regions.exists(part, {name}, universe) for part in (inside, outside))
         return not regions.is_empty(regions.intersection(*both), universe)
 
-    for trees in kinds:
-        for other, tree in trees.items():
-            depends = other != name and name in regions.attributes(tree)
-            if depends and any(map(is_split, regions.cells(tree).values())):
-                yield other
+    for other, tree in trees:
+        if any(map(is_split, regions.cells(tree).values())):
+            yield other

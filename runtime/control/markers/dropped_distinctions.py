@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from cedilla.compiler import regions
 from cedilla.compiler.changes import Drop
 from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.control.sources.dependents import by_canonical
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
@@ -19,9 +21,9 @@ def dropped_distinctions(state: SourceState, accent: Accent, where: Tree) -> Ite
         return
     name = accent.primitive.attribute
     live = regions.intersection(regions.difference(where, state.closed), regions.defined(name))
-    dependent = {
-        other for other, tree in _described_by(state, name) if _depends_on(state, other, tree, name, live)
-    }
+    swapped = ((other, state.canonical(state.swaps.of(other))) for other in state.swaps.partners)
+    trees = chain(by_canonical(state, name), swapped)
+    dependent = {other for other, tree in trees if _depends_on(state, other, tree, name, live)}
     if dependent:
         others = " and ".join(f"`{other}`" for other in sorted(dependent))
         yield Diagnostic(
@@ -32,21 +34,6 @@ def dropped_distinctions(state: SourceState, accent: Accent, where: Tree) -> Ite
             (f"no description by `{name}` matches tuples without it: accents on {others} by it end here",),
             f"before the drop, bring {others} of all these tuples to one form; that accent must not name `{name}`",
         )
-
-
-def _described_by(state: SourceState, name: str) -> Iterator[tuple[str, Tree]]:
-    """Yields the other attributes that accents may have described by an attribute, each with a tree over canonical
-    values: its leaves tell how tuples are read."""
-    for other in {*state.units, *state.codes, *state.bent}:
-        # Conditions of codes and functions are those of histories, which are at hand.
-        trees = (kind.get(other, False) for kind in (state.units, state.codes, state.bent))
-        if any(name in regions.attributes(tree) for tree in trees):
-            yield other, state.written(other)
-    yield from state.names.here.items()
-    for pair, tree in state.swaps.here.items():
-        canonical = state.canonical(tree)
-        yield from ((other, canonical) for other in pair.split())
-    yield from state.sentinels.listed.items()
 
 
 def _depends_on(state: SourceState, other: str, tree: Tree, name: str, live: Tree) -> bool:

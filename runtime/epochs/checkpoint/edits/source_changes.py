@@ -19,6 +19,7 @@ from cedilla.runtime.control.accents.swaps import is_swapped
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.domains.growth import taken
 from cedilla.runtime.control.domains.table_domains import value_texts
+from cedilla.runtime.control.sources.dependents import is_mentioned
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import with_form
 from cedilla.runtime.epochs.checkpoint.edits.change import Change, Effect
@@ -125,22 +126,13 @@ class _Comparison:
         for name in self.before.keys() - self.after.keys():
             if self.is_read:
                 yield self._change("new checkpoint", f"{name} is gone", "the table has been read with it")
-            elif self._mentions(name):
+            elif is_mentioned(self.state, name):
                 why = "an accent in force or a punctuation describes tuples by it"
                 yield self._change("new checkpoint", f"{name} is gone", why)
             else:
                 self._forget(name)
                 why = "from then on it is a field that nothing announces (`set drift`)"
                 yield self._change("continues after", f"{name} is gone", why)
-
-    def _mentions(self, name: str) -> bool:
-        state = self.state
-        trees = [state.closed, *state.present.values(), *state.units.values(), *state.original.values()]
-        trees += [*state.names.here.values(), *state.codes.values(), *state.bent.values()]
-        kinds = (state.sentinels.here, state.sentinels.listed)
-        trees += [tree for by_name in kinds for of, tree in by_name.items() if of != name]
-        trees += state.swaps.here.values()
-        return name in state.swaps.partners or any(name in regions.attributes(tree) for tree in trees)
 
     def _forget(self, name: str) -> None:
         state = self.state

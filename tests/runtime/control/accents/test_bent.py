@@ -15,12 +15,10 @@ from pyspark.sql import SparkSession
 from cedilla import Options, run, simulate
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.regions.bent import ByPoints, Reciprocal
-from cedilla.compiler.regions.composition import Bent, Chain, after
-from cedilla.compiler.regions.logarithms import Logarithm, Power
-from cedilla.compiler.regions.wrapped import Wrapped
+from cedilla.compiler.regions.composition import Bent, after
 from cedilla.grammar.parser import parse_accent
 from cedilla.runtime.engines.plain.reference import Reference
+from tests.kit.accents import FUNCTIONS
 from tests.kit.command import cedilla
 from tests.kit.errors import code_of
 from tests.kit.lines import marker, write_lines
@@ -39,18 +37,6 @@ emit high to json "out/high";
 
 # --- images of regions ---
 
-FALLING = Chain((Affine(-2, 3),))
-FUNCTIONS: list[Bent] = [
-    FALLING,
-    Reciprocal(Fraction("235.215")),
-    ByPoints(((0, 0), (2, 5), (10, 100))),
-    ByPoints(((-3, 7), (1, 0), (4, -20))),
-    Logarithm(-1, 1),
-    Power(10, 3),
-    Wrapped(10, -5, 0),
-    Wrapped(Fraction(7, 2), 3, Fraction(-1, 2)),
-    Wrapped(4, 4, 0),
-]
 VALUES = st.sampled_from([Fraction(n, 2) for n in range(-12, 25)])
 
 
