@@ -13,7 +13,7 @@ WITH_JAVA = JAVA_HOME="$$($(JAVA) 2> /dev/null)"; export JAVA_HOME;
 # starts from it save, so `test`, which has three, only takes what is there.
 WITH_CLASSES = $(WITH_JAVA) CEDILLA_CLASSES="$(CURDIR)/build/classes.jsa" && export CEDILLA_CLASSES &&
 
-.PHONY: demo demo-otel quick test test-rest proof bench bench-full soak mutants lint types reference site vscode pictures clean distclean
+.PHONY: demo demo-otel quick test test-rest proof bench bench-full soak mutants lint types reference site serve vscode pictures clean distclean
 .DELETE_ON_ERROR:
 
 # The engine of a demo: Spark where there is Java, else Sail, which is installed then. ENGINE=spark asks for Java,
@@ -92,15 +92,24 @@ mutants: .venv/dev.stamp
 reference: .venv/dev.stamp
 	$(BIN)/python -m tests.docs.reference
 
-# Builds the documentation as a site with search, and the playground, into build/site; the playground needs Node. A
-# browser loads the playground from a server only: `python -m http.server -d build/site`.
+# Builds the documentation as a site with search, and the playground, into build/site; the playground needs Node. Search
+# and playground need a server, because a browser gives a page of a file neither.
 site: .venv/site.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	$(BIN)/python -m tests.docs.playground build/site/playground/cedilla.zip
-	mkdir -p build/pyodide
-	cd build/pyodide && npm install --no-audit --no-fund --silent pyodide@314
-	cp -R build/pyodide/node_modules/pyodide build/site/playground/pyodide
-	@echo 'file://$(CURDIR)/build/site/index.html'
+	$(BIN)/python -m tests.docs.playground build/site/playground
+	@if command -v npm > /dev/null; then \
+	  mkdir -p build/pyodide && cd build/pyodide && npm install --no-audit --no-fund --silent pyodide@314 && \
+	  cp -R node_modules/pyodide ../site/playground/pyodide; \
+	else \
+	  echo 'No npm found: the playground of this site says that it lacks Pyodide. Install Node and run this again.'; \
+	fi
+	@echo 'Built in build/site. `make serve` shows it at http://127.0.0.1:$(PORT)/ (PORT=N for another port)'
+
+PORT ?= 8000
+serve:
+	@test -f build/site/index.html || { echo 'There is no site yet: run `make site` first'; exit 1; }
+	@echo 'http://127.0.0.1:$(PORT)/ until Ctrl-C'
+	$(PYTHON) -m http.server --bind 127.0.0.1 --directory build/site $(PORT)
 
 # Packs the extension of docs/editors/vscode into build/cedilla.vsix; this needs Node.
 vscode:

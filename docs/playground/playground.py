@@ -26,7 +26,10 @@ def write(data: str) -> None:
     os.chdir(FOLDER)
     for number, part in enumerate(("\n" + data).split("\n# ")[1:], 1):
         name, _, lines = part.partition("\n")
-        path = FOLDER / name.strip().lstrip("/")
+        path = (FOLDER / name.strip().lstrip("/")).resolve()
+        # A link may carry data of a stranger, who must not replace a module of Python.
+        if not path.is_relative_to(FOLDER.resolve()) or path.suffix == ".py":
+            continue
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(lines, "utf-8")
         os.utime(path, (number, number))

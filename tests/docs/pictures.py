@@ -89,8 +89,8 @@ def site(browser: Browser) -> None:
         tab.locator("code .nc").first.wait_for()  # a query in colors
         take(tab, "site")
         tab = opened(browser, f"{address}playground/index.html", 1180)
-        expect(tab.locator("#state")).to_have_text("ready", timeout=180_000)
-        expect(tab.locator("#answer")).to_contain_text('{"minute": 0, "litres": 120.0}')
+        expect(tab.locator("#state")).to_contain_text("ready", timeout=180_000)
+        expect(tab.locator("#answer")).to_contain_text('"litres": 120.0}')
         take(tab, "playground")
 
 

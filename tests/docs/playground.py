@@ -1,20 +1,20 @@
-"""Packs Cedilla, and what its grammar, compiler and reference import, for the playground page.
+"""Packs Cedilla, and what its grammar, compiler and reference import, for the playground page; lists words to color.
 
-    python -m tests.docs.playground FILE.zip
+    python -m tests.docs.playground FOLDER
 
-Only pure Python is packed: Pyodide has the rest.
+Only pure Python is packed: Pyodide has the rest. This module imports nothing that the extra `site` lacks.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import zipfile
 from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 
-from tests.kit import ROOT
-
+ROOT = Path(__file__).parents[2]
 PACKAGES = (
     *("attrs", "click", "filelock", "flexcache", "flexparser", "fsspec", "immutables", "lark", "networkx"),
     *("pint", "platformdirs", "typing_extensions", "ucumvert"),
@@ -45,5 +45,24 @@ def pack(archive: Path) -> None:
             packed.write(path, name)
 
 
+def words() -> dict[str, list[str]]:
+    """Returns the words of the language by the kinds that the page colors."""
+    from cedilla.grammar import highlighting
+
+    return {
+        "statement": sorted(highlighting.STARTS),
+        "relational": sorted(highlighting.RELATIONAL),
+        "accent": sorted(highlighting.ACCENTS),
+        "type": sorted(highlighting.TYPES),
+        "other": sorted({*highlighting.OTHERS, *highlighting.CONSTANTS}),
+    }
+
+
+def main(folder: Path) -> None:
+    """Writes the archive and the list of words beside the page."""
+    pack(folder / "cedilla.zip")
+    (folder / "words.json").write_text(json.dumps(words()), "utf-8")
+
+
 if __name__ == "__main__":
-    pack(Path(sys.argv[1]))
+    main(Path(sys.argv[1]))

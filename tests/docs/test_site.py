@@ -1,8 +1,11 @@
 """The site of `make site`: its navigation, its pages, the errata and the comparison."""
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.docs.site import navigation, with_titles, without_outside_links
 from tests.kit import ROOT
@@ -65,3 +68,16 @@ def test_the_picture_of_the_demo_leads_the_readme() -> None:
     assert picture is not None
     assert (ROOT / Path(picture["path"])).is_file()
     assert text.index(picture[0]) < text.index("## Install")
+
+
+@pytest.mark.soak
+def test_a_fresh_clone_builds_the_site(tmp_path: Path) -> None:
+    """Installs the extra `site` alone, and Pyodide, from their registries."""
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
+    done = subprocess.run(["make", "site"], cwd=clone, check=True, capture_output=True, text=True)
+    assert "http://127.0.0.1:8000/" in done.stdout
+    site = clone / "build" / "site"
+    for name in ("cedilla.zip", "words.json", "examples.json", "pyodide/pyodide.mjs"):
+        assert (site / "playground" / name).is_file(), name
+    assert not list((clone / ".venv").glob("lib/*/site-packages/pytest"))
