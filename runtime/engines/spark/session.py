@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -51,6 +52,11 @@ def archive_options() -> list[str]:
         return []
     # An archive that does not fit is silently ignored.
     return [f"-XX:SharedArchiveFile={Path(archive).absolute()}", "-Xlog:cds=error", "-Xlog:cds+dynamic=error"]
+
+
+def is_installed() -> bool:
+    """Returns True if Spark itself is installed: PySpark's client for Spark Connect lacks its bridge to Java."""
+    return find_spec("py4j") is not None
 
 
 def local_session(

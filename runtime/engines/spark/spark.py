@@ -21,6 +21,13 @@ def java_process(session: SparkSession) -> Popen[bytes] | None:
     return getattr(gateway, "proc", None)
 
 
+def is_of_java(problem: BaseException) -> bool:
+    """Returns True for an error of the bridge to Java, by name, since a client of Spark Connect has no `py4j`."""
+    return any(
+        of.__module__ == "py4j.protocol" and of.__name__ == "Py4JError" for of in type(problem).__mro__
+    )
+
+
 def observed(
     frame: DataFrame, counts: Mapping[str, str]
 ) -> tuple[DataFrame, Callable[[], Mapping[str, int] | None]]:

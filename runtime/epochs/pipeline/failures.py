@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from attrs import evolve
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -15,6 +14,7 @@ from cedilla.runtime.connectors.storage.engine_failures import refusal
 from cedilla.runtime.connectors.storage.system_errors import refused
 from cedilla.runtime.engines.spark import outages
 from cedilla.runtime.engines.spark.outages import GOES_ON, lost_java, lost_server
+from cedilla.runtime.engines.spark.spark import is_of_java
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def _told(problem: Exception, session: SparkSession | None) -> DiagnosticError |
         return loss
     if isinstance(problem, OSError):
         return refused(problem)
-    return _failed(problem) if isinstance(problem, PySparkException | Py4JError) else None
+    return _failed(problem) if isinstance(problem, PySparkException) or is_of_java(problem) else None
 
 
 def _failed(problem: BaseException) -> DiagnosticError:

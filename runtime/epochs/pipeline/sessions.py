@@ -10,9 +10,8 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import Engine, Plan
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.engines.spark import java, sail
+from cedilla.runtime.engines.spark import java, sail, session
 from cedilla.runtime.engines.spark.connect import connect_session
-from cedilla.runtime.engines.spark.session import local_session
 from cedilla.runtime.epochs.options.options import Options
 from cedilla.runtime.epochs.pipeline.stopping import handled
 
@@ -20,41 +19,44 @@ _WORDS: dict[Engine, str] = {"spark": "Spark", "connect": "a session of Spark Co
 
 
 def engine_of(options: Options) -> Engine:
-    """The engine that options ask for; else Spark, or where there is no Java the embedded engine, if it is there."""
+    """Returns the engine that options ask for; else Spark, or the embedded engine if only that can start."""
     if options.remote is not None:
         return "connect"
     if options.engine is not None:
         return options.engine
-    is_sail_only = options.master is None and sail.is_installed() and java.find_java() is None
-    return "sail" if is_sail_only else "spark"
+    is_free = options.master is None and sail.is_installed()
+    return "sail" if is_free and (not session.is_installed() or java.find_java() is None) else "spark"
 
 
 @contextmanager
 def engine_session(
     plan: Plan, options: Options, engine: Engine, on_step: Callable[[str], None]
 ) -> Iterator[SparkSession]:
-    """A session for a plan. Raises `DiagnosticError`: RQ403 where there is no Java, RQ424 where there is no Sail, RQ428
-    where no server answers; `KeyboardInterrupt` where the start is interrupted."""
+    """Opens a session for a plan. Raises `DiagnosticError`: RQ403 without Java or Spark, RQ424 without Sail, RQ428 if
+    no server answers; `KeyboardInterrupt` if the start is interrupted."""
     if engine == "sail" and options.engine is None:
-        on_step("starting Sail, as there is no Java")
+        on_step(f"starting Sail, as there is no {'Java' if session.is_installed() else 'Spark'}")
     else:
         on_step(f"starting {_WORDS[engine]}")
     if engine == "spark":
         yield _of_spark(plan, options)
     elif engine == "sail":
-        with sail.sail_session(options.conf) as session:
-            yield session
+        with sail.sail_session(options.conf) as opened:
+            yield opened
     else:
         assert options.remote is not None
-        with connect_session(options.remote, options.conf) as session:
-            yield session
+        with connect_session(options.remote, options.conf) as opened:
+            yield opened
 
 
 def _of_spark(plan: Plan, options: Options) -> SparkSession:
+    if not session.is_installed():
+        hint = "`pip install pyspark`; `--engine sail` needs no Java"
+        raise failure("RQ403", "only the client of PySpark is installed, which starts no Spark", hint=hint)
     # A Java that is left alone while it starts would write a trace and stay for ever: it is waited for.
     with interruptible() as interrupted:
         try:
-            session = local_session(
+            started = session.local_session(
                 f"cedilla {plan.name}", options.master, options.conf, verbose=options.verbose
             )
         except java.JavaMissing as missing:
@@ -64,7 +66,7 @@ def _of_spark(plan: Plan, options: Options) -> SparkSession:
             raise KeyboardInterrupt from None
     if interrupted():
         raise KeyboardInterrupt
-    return session
+    return started
 
 
 def _interrupt() -> None:
