@@ -3,9 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 JAVA = $(BIN)/python -m cedilla.runtime.engines.spark.java
-# Installs Java into .java where no Java 17 or newer is found.
+# Installs Java into .java where no Java 17 or newer is found. WITHOUT_JAVA=1: installs none.
+WITHOUT_JAVA ?=
 ENSURE_JAVA = $(JAVA) > /dev/null 2>&1 || \
-	{ echo 'No Java 17 or newer found: installing one into .java'; \
+	{ [ -z '$(WITHOUT_JAVA)' ] && echo 'No Java 17 or newer found: installing one into .java' && \
 	  $(BIN)/pip install --quiet --editable '.[java]' && $(JAVA) --install .java; }
 # Runs what follows with JAVA_HOME set to the Java that was found, without it where there is none.
 WITH_JAVA = JAVA_HOME="$$($(JAVA) 2> /dev/null)"; export JAVA_HOME;
@@ -55,7 +56,7 @@ test: .venv/dev.stamp
 	@$(ENSURE_JAVA) || true
 	$(WITH_CLASSES) $(BIN)/pytest -n 3 --dist worksteal --durations 30
 
-test-rest: build/classes.jsa
+test-rest: .venv/dev.stamp $(if $(WITHOUT_JAVA),,build/classes.jsa)
 	$(WITH_CLASSES) $(BIN)/pytest -n 3 --dist worksteal --durations 30 -m "rest and not soak and not faults"
 
 # The proof of the theory; tests/proof/README.md says what it covers. It needs Coq, and nothing of .venv.

@@ -1,0 +1,39 @@
+"""Gives the package its description: README.md, whose links and pictures lead to the repository.
+
+All else is in pyproject.toml.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+from setuptools import setup
+
+HERE = Path(__file__).parent
+PROJECT = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))["project"]
+_LINK = re.compile(
+    r"(?P<code>^```.*?^```$|`[^`\n]+`)"  # what reads like a link in code, `window[60 on ts as m](r)`, is none
+    r"|(?P<picture>!?)(?P<text>\[(?:!\[[^\]]*\]\([^)]*\)|[^\]!])*\])\((?P<path>(?!\w+:|#)[^)\s]+)\)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def absolute(markdown: str, repository: str) -> str:
+    """Returns a text whose links to files are links to the repository, and whose pictures are shown from there."""
+
+    def led(link: re.Match[str]) -> str:
+        if link["code"] is not None:
+            return link[0]
+        kind = "raw" if link["picture"] else "blob"
+        text = _LINK.sub(led, link["text"])
+        return f"{link['picture']}{text}({repository}/{kind}/main/{link['path']})"
+
+    return _LINK.sub(led, markdown)
+
+
+if __name__ == "__main__":
+    readme = (HERE / "README.md").read_text("utf-8")
+    setup(
+        long_description=absolute(readme, PROJECT["urls"]["Repository"]),
+        long_description_content_type="text/markdown",
+    )
