@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.docs.site import navigation, with_titles, without_outside_links
+from tests.docs.site import PROJECT, home, navigation, with_repository_links, with_titles
 from tests.kit import ROOT
 
 DOCS = ROOT / "docs"
+_PROSE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
 
 def test_the_navigation_has_every_page() -> None:
@@ -32,15 +33,33 @@ def test_a_block_has_its_name_as_title() -> None:
     assert with_titles(page) == '```json title="pumps/1.jsonl"\n{}\n```\n```rq\nx\n```\n'
 
 
-def test_links_out_of_the_site_are_texts() -> None:
-    page = "[a](../tests/README.md) [b](units.md#ways) [c](https://example.org/x) [d](none.md)"
-    shown = without_outside_links(page, DOCS / "markers.md", DOCS)
-    assert shown == "a [b](units.md#ways) [c](https://example.org/x) d"
+def test_links_out_of_the_site_lead_to_the_repository() -> None:
+    page = "[a](../tests/README.md#x) [b](units.md#ways) [c](https://example.org/x) [d](../queries)"
+    repository = PROJECT["urls"]["Repository"]
+    assert with_repository_links(page, DOCS / "markers.md", DOCS) == (
+        f"[a]({repository}/blob/main/tests/README.md#x) [b](units.md#ways) [c](https://example.org/x) "
+        f"[d]({repository}/tree/main/queries)"
+    )
 
 
 def test_code_stays_as_it_is() -> None:
-    page = "```rq\nw := window[60 on ts as m](r);\n```\n\n    sum[x](r)\n\n`a[b](c)` and [`d`](none.md)"
-    assert without_outside_links(page, DOCS / "start.md", DOCS) == page.replace("[`d`](none.md)", "`d`")
+    page = "```rq\nw := window[60 on ts as m](r);\n```\n\n    sum[x](r)\n\n`a[b](c)` and [`d`](units.md)"
+    assert with_repository_links(page, DOCS / "start.md", DOCS) == page
+
+
+def test_the_first_page_is_the_pitch_with_picture_tables_and_playground() -> None:
+    page = home((ROOT / "README.md").read_text("utf-8"), (DOCS / "README.md").read_text("utf-8"))
+    assert page.index("](weather.png)") < page.index("| **Cedilla** |") < page.index("## All pages")
+    assert "](playground/index.html)" in page
+    assert page.count("\n# ") == 0
+    local = re.findall(r"\]\((?!\w+:)([^)#\s]+)", _PROSE.sub("", page))
+    assert [path for path in local if not (DOCS / path).exists()] == []
+
+
+@pytest.mark.parametrize("word", ["currency", "mqtt", "upsert", "watermark"])
+def test_a_page_answers_a_word_that_strangers_search(word: str) -> None:
+    pages = (page.read_text("utf-8") for page in DOCS.rglob("*.md") if "reference" not in page.parts)
+    assert any(re.search(rf"\b{word}\b", text, re.IGNORECASE) for text in pages)
 
 
 def test_every_test_that_the_errata_name_exists() -> None:
