@@ -68,6 +68,9 @@ WHOLLY_IN_REST = {
     "tests/test_nexmark.py::test_query",
     "tests/test_nexmark.py::test_columns_of_a_result",
     "tests/test_nexmark.py::test_parquet_has_the_same_tuples",
+    # A broker and four processes; an environment of its own, whose requirements `make test` compares.
+    "tests/test_compose.py::test_the_right_line_stays_and_the_wrong_one_falls",
+    "tests/test_light.py::test_a_query_is_checked_simulated_and_run_without_spark",
 }
 OF_SERVERS = tuple(
     f"tests/runtime/{name}.py::"

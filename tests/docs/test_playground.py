@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
         f"import sys\nsys.path.insert(0, {str(folder / 'lib')!r})\n{page}\nprint(answers(*sys.argv[1:]))\n"
     )
 
+    @cache
     def answers(query: str, data: str) -> dict[str, str]:
         # -S: no other package can be imported; -E: no path of the environment.
         command = [sys.executable, "-S", "-E", str(folder / "page.py"), query, data]

@@ -97,12 +97,12 @@ def test_a_row_says_what_one_sees_without_it_and_what_makes_it_right(row: Row) -
     assert row.seen.startswith(("wrong numbers", "lines set aside", "nothing"))
     assert bool(codes) == row.seen.startswith("lines set aside")
     assert codes or not matches(actual, row)
-    written = [code for code in _CODE.findall(row.write) if code.startswith(("[[", "litres", "u?"))]
+    texts = [code for code in _CODE.findall(row.write) if code.startswith(("[[", "litres", "u?"))]
     query = QUERY
     if row.write.startswith("in the query"):
-        query = QUERY.replace("litres: double unit L", written[0])
+        query = QUERY.replace("litres: double unit L", texts[0])
         assert query != QUERY
-        written = []
-    actual, codes = answer(query, *({"$accent": accent} for accent in written), row.tuple)
+        texts = []
+    actual, codes = answer(query, *({"$accent": accent} for accent in texts), row.tuple)
     assert codes == []
     assert matches(actual, row), actual
