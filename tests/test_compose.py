@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
 import time
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPConnection
@@ -121,16 +123,42 @@ def test_what_a_service_waits_for_exists() -> None:
     assert {name for service in SERVICES.values() for name in service.get("depends_on", [])} <= set(SERVICES)
 
 
-def test_the_image_copies_files_that_exist_and_that_are_not_ignored() -> None:
+def copied() -> list[str]:
+    """The files and folders that the image copies."""
     text = (FOLDER / "Dockerfile").read_text("utf-8")
-    copied = [name for line in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE) for name in line.split()]
+    return [name for line in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE) for name in line.split()]
+
+
+def test_the_image_copies_files_that_exist_and_that_are_not_ignored() -> None:
     ignored = (FOLDER / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
     kept = [line[1:] for line in ignored if line.startswith("!")]
-    assert copied
-    assert [name for name in copied if not (ROOT / name).exists()] == []
-    assert [name for name in copied if not any(f"{name}/".startswith(f"{k}/") for k in kept)] == []
+    assert copied()
+    assert [name for name in copied() if not (ROOT / name).exists()] == []
+    assert [name for name in copied() if not any(f"{name}/".startswith(f"{k}/") for k in kept)] == []
     for build in (SERVICES[name]["build"] for name in OWN):
         assert (FOLDER / build["context"] / build["dockerfile"]).samefile(FOLDER / "Dockerfile")
+
+
+@pytest.mark.soak
+def test_what_the_image_copies_is_enough_to_build_the_package(tmp_path: Path) -> None:
+    """By pip, which gets setuptools from its registry."""
+    for name in copied():
+        source, target = ROOT / name, tmp_path / "image" / name
+        if source.is_dir():
+            unwanted = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(source, target, symlinks=True, ignore=unwanted, dirs_exist_ok=True)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, "."]
+    subprocess.run(command, cwd=tmp_path / "image", check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {
+        "cedilla/produce.py",
+        "cedilla/grammar/rq.lark",
+        "cedilla/runtime/hosts/ui/page/page.html",
+    } <= names
 
 
 def test_the_image_installs_the_extras_as_the_project_names_them() -> None:
