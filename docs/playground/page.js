@@ -37,6 +37,7 @@ worker.onmessage = ({ data }) => {
 
 function show() {
   element("answer").replaceChildren(...colored(answers[chosen] ?? "", chosen === "output" ? "data" : "text", words));
+  element("answer").className = chosen === "output" ? "" : "aligned";
   element("meaning").textContent = TABS[chosen];
   for (const tab of document.querySelectorAll("[role=tab]")) tab.ariaSelected = String(tab.id === `tab-${chosen}`);
 }
