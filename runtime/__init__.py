@@ -10,16 +10,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cedilla.runtime.epochs.operators.epoch import Epoch
+    from cedilla.runtime.epochs.operators.epoch import Epoch, all_but
     from cedilla.runtime.epochs.pipeline.program import run
     from cedilla.runtime.hosts.terminal.program import main
     from cedilla.runtime.tools.reading.reading import read
     from cedilla.runtime.tools.simulation.simulation import simulate
 
-__all__ = ["Epoch", "main", "read", "run", "simulate"]
+__all__ = ["Epoch", "all_but", "main", "read", "run", "simulate"]
 
 _HOMES = {
     "Epoch": "epochs.operators.epoch",
+    "all_but": "epochs.operators.epoch",
     "main": "hosts.terminal.program",
     "read": "tools.reading.reading",
     "run": "epochs.pipeline.program",

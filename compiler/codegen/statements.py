@@ -7,11 +7,13 @@ epoch's facts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from attrs import frozen
 
+from cedilla.compiler.codegen.arguments import call_code
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.expression_sql import sql
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column
@@ -29,6 +31,7 @@ from cedilla.compiler.operators import (
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.formatting.expression_formatter import format_expression
 from cedilla.grammar.syntax import Expression
 from cedilla.grammar.syntax.connectives import terms
 
@@ -105,24 +108,36 @@ def alias_sql(expression: str, name: str) -> str:
 class Statement:
     """Python code for an operator's DataFrame.
 
-    `why`: the fact that only the epoch knows, if the code calls it.
+    `by_epoch`: the code calls the epoch; `why`: the reason, if the operator has no state.
     """
 
     code: str
     why: str | None = None
+    by_epoch: bool = False
 
 
 def statement(plan: Plan, operator: Operator, inputs: tuple[str, ...]) -> Statement:
     """Writes the DataFrame of an operator; `inputs`: the variables of its inputs."""
-    call = f"epoch.{operator.method}({', '.join((repr(operator.name), *inputs))})"
+    call = call_code(operator, inputs)
     if operator.stateful or type(operator) not in _WRITERS:
-        return Statement(call)
+        return Statement(call, by_epoch=True)
     types = tuple(plan.start[name].types for name in operator.inputs)
     changes, writer = _WRITERS[type(operator)]
     if (why := changes(plan, operator, types)) is not None:
-        return Statement(call, why)
+        return Statement(call, why, by_epoch=True)
     code = writer(operator, types[0], *inputs)
     return Statement(f"epoch.cached({code})" if operator.name in plan.shared else code)
+
+
+def _is_longer(sql: str, expression: Expression) -> bool:
+    """Returns True if Spark takes many more words for an expression than the query; texts do not count."""
+    here, there = (len(_TEXT.sub("", text)) for text in (sql, format_expression(expression)))
+    return here > 1.5 * there + 8
+
+
+_TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+"""A string constant of Spark or of a query."""
+_LONGER = "longer in Spark's words"
 
 
 def _select(operator: Select, types: Types, frame: str) -> str:
@@ -132,12 +147,9 @@ def _select(operator: Select, types: Types, frame: str) -> str:
 def _project(operator: Project, types: Types, frame: str) -> str:
     items = items_sql(operator, types)
     if operator.rest:
-        return f"{frame}.{_with_columns(items)}"
+        changed = {name: text for name, text in items.items() if text != column(name)}
+        return f"{frame}.{_with_columns(changed)}" if changed else frame
     return f"{frame}.selectExpr({', '.join(repr(alias_sql(text, name)) for name, text in items.items())})"
-
-
-def _window(operator: Window, types: Types, frame: str) -> str:
-    return f"{frame}.{_with_columns({operator.names[0]: window_sql(operator, types)})}"
 
 
 def _rename(operator: Rename, types: Types, frame: str) -> str:
@@ -156,13 +168,9 @@ def _with_columns(texts: Mapping[str, str]) -> str:
 
 
 def _select_changes(plan: Plan, operator: Select, types: tuple[Types, ...]) -> str | None:
+    if _is_longer(condition_sql(operator, types[0]), operator.predicate):
+        return _LONGER
     return _widening(types[0], lambda wider: condition_sql(operator, wider))
-
-
-def _window_changes(plan: Plan, operator: Window, types: tuple[Types, ...]) -> str | None:
-    if operator.bounds or operator.step != operator.length:
-        return "a row for each window" if operator.step != operator.length else "the bounds of a window"
-    return _widening(types[0], lambda wider: window_sql(operator, wider))
 
 
 def _project_changes(plan: Plan, operator: Project, types: tuple[Types, ...]) -> str | None:
@@ -174,6 +182,8 @@ def _project_changes(plan: Plan, operator: Project, types: tuple[Types, ...]) ->
         return f"`{later[0]}` may come later"
     if operator.absorb and (whole := [n for n in operator.items if _may_widen(types[0][n])]):
         return f"`{whole[0]}` is a double where a double keeps it"
+    if any(_is_longer(text, operator.items[name]) for name, text in items_sql(operator, types[0]).items()):
+        return _LONGER
     return _widening(types[0], lambda wider: str(items_sql(operator, wider)))
 
 
@@ -191,7 +201,6 @@ def _attributes_change(plan: Plan, operator: Operator) -> str | None:
 _WRITERS: dict[type[Operator], tuple[Callable[..., str | None], Callable[..., str]]] = {
     Select: (_select_changes, _select),
     Project: (_project_changes, _project),
-    Window: (_window_changes, _window),
     Rename: (_rename_changes, _rename),
 }
 """Functions that explain why fixed Spark calls are not enough for an operator, `None` if they are; and that write them.

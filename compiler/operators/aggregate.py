@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import evolve, field, frozen
 
@@ -44,6 +44,13 @@ from cedilla.grammar.formatting.expression_formatter import format_expression
 from cedilla.grammar.syntax import Attribute, Expression, Literal, Scalar
 
 _NOWHERE = Span("<except>", 0, 0, 1, 1, 1, 1)
+
+
+@frozen
+class AllBut:
+    """The attributes that a function over all attributes leaves out, in addition to those of the group."""
+
+    names: tuple[str, ...]
 
 
 @frozen(kw_only=True)
@@ -283,6 +290,12 @@ class Aggregate(Operator):
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         return folded_onto(frozenset(self.by), inputs[0], promised[0])
+
+    def arguments(self) -> dict[str, Any]:
+        by = {"by": [*self.by]} if self.by else {}
+        if self.function is not None:
+            return {**by, "calls": {self.function: AllBut(self.excepts)}}
+        return {**by, "calls": self.calls}
 
     def parameters(self) -> dict[str, object]:
         if self.function is not None:

@@ -74,6 +74,3 @@ class CountWindow(Operator):
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         per = frozenset(self.per)
         return (Memory(what="counters", within=per, one_per=per, counts=True),)
-
-    def parameters(self) -> dict[str, object]:
-        return {"size": f"{self.size} rows", "per": list(self.per), "as": self.alias}

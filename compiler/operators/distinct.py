@@ -70,6 +70,3 @@ class Distinct(Operator):
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         key = frozenset(self.on or inputs[0].types)
         return (Memory(what="tuples that passed", within=key, one_per=key),)
-
-    def parameters(self) -> dict[str, object]:
-        return {"on": list(self.on)} if self.on else {}

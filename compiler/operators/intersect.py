@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import evolve, frozen
 
@@ -69,5 +69,5 @@ class Intersect(Coordinated):
         alone = (vacated(side, inputs, promised) for side in (0, 1))
         return both(*(within(schemes, common) for schemes in promised)).union(*alone)
 
-    def parameters(self) -> dict[str, object]:
+    def arguments(self) -> dict[str, Any]:
         return {"all": self.all} if self.all else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import field, frozen
 
@@ -214,7 +214,7 @@ class Matching(Operator):
         later."""
         return self.purge(inputs)[side]
 
-    def parameters(self) -> dict[str, object]:
+    def arguments(self) -> dict[str, Any]:
         return {"on": [a if a == b else f"{a} = {b}" for a, b in self.on]}
 
 

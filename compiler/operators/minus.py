@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import evolve, frozen
 
@@ -99,5 +99,5 @@ class Minus(Operator):
         combined = both(promised[0], within(promised[1], inputs[0].types.keys()))
         return combined | vacated(0, inputs, promised)
 
-    def parameters(self) -> dict[str, object]:
+    def arguments(self) -> dict[str, Any]:
         return {"all": self.all} if self.all else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import evolve, field, frozen
 
@@ -70,6 +70,7 @@ class Project(Operator):
     convert: bool = False
     absorb: bool = False
     differences: tuple[str, ...] = field(default=(), converter=tuple)
+    call: ClassVar[str] = "select"
     rules: ClassVar[Rules] = Rules("P1", "P1", "P1", merged=dict.fromkeys(KINDS, "G20"), partial="P3")
 
     @property
@@ -300,7 +301,7 @@ class Project(Operator):
         ]
         return tuple(Memory(what=what, side=0, within=kept, accents=True) for what in waiting)
 
-    def parameters(self) -> dict[str, object]:
+    def arguments(self) -> dict[str, Any]:
         rest = [" except ".join(filter(None, ("*", ", ".join(self.excepts))))] if self.rest else []
         return {"items": [*rest, *(_item_text(name, e) for name, e in self.items.items())]}
 

@@ -99,5 +99,5 @@ class Rename(Operator):
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         return renamed(promised[0], {name: self.names.get(name, name) for name in inputs[0].types})
 
-    def parameters(self) -> dict[str, object]:
-        return {"names": [f"{old} as {new}" for old, new in self.names.items()]}
+    def arguments(self) -> dict[str, Any]:
+        return {"items": self.names}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import evolve, field, frozen
 
@@ -90,6 +90,10 @@ class Running(Operator):
     state: ClassVar[Kept] = Kept(
         "tuples that wait are forgotten, and every key begins again with its next tuple", stored="once"
     )
+
+    def arguments(self) -> dict[str, Any]:
+        """Calls are texts, as Spark's functions of these names are of groups."""
+        return {**super().arguments(), "calls": {name: str(call) for name, call in self.calls.items()}}
 
     @property
     def expressions(self) -> tuple[Expression, ...]:

@@ -74,6 +74,3 @@ class Sample(Operator):
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         share = f"{self.count} in {self.parts}"
         return Invariants(f"{share} by the hash of {listed(self.by)}", "every punctuation", "stateless")
-
-    def parameters(self) -> dict[str, object]:
-        return {"share": f"{self.count} in {self.parts}", "by": list(self.by)}

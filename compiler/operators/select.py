@@ -31,6 +31,7 @@ class Select(Operator):
     changes it."""
 
     predicate: Expression = field(converter=_parsed)
+    call: ClassVar[str] = "where"
     rules: ClassVar[Rules] = Rules("S1", "S4", "S6", read="S5", needed="S3")
 
     @property

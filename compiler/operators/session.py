@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import evolve, field, frozen
 
@@ -28,6 +28,7 @@ from cedilla.compiler.operators.shared.base import (
     Kept,
     Operator,
     Rules,
+    measured,
     require,
     require_axis,
     taken,
@@ -226,7 +227,5 @@ class Session(Operator):
             if self.on in scheme and scheme <= {self.on, *self.per}
         }
 
-    def parameters(self) -> dict[str, object]:
-        micros = self.on_type.name == "timestamp"
-        gap = f"{self.gap / 1_000_000} seconds" if micros else str(self.gap)
-        return {"gap": gap, "on": self.on, "per": list(self.per), "as": self.alias}
+    def arguments(self) -> dict[str, Any]:
+        return {**super().arguments(), "gap": measured(self.gap, self.on_type)}

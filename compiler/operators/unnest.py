@@ -62,6 +62,3 @@ class Unnest(Operator):
         return Invariants(
             f"every tuple, once for each element of {self.on}", "every punctuation", "stateless"
         )
-
-    def parameters(self) -> dict[str, object]:
-        return {"list": f"{self.on} as {self.alias}"}

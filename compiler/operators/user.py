@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import evolve, field, frozen
 
@@ -239,6 +239,10 @@ class User(Operator):
         kept = kept if self.returns is None else kept & frozenset(self.returns) - frozenset(self.computed)
         first, *others = (folded_onto(kept, f, schemes) for f, schemes in zip(inputs, promised, strict=True))
         return both(first, others[0]) if others else first
+
+    def arguments(self) -> dict[str, Any]:
+        names = {"foundation": self.foundation, "merge": self.merge, "accumulate": self.accumulate}
+        return {"function": self.function, **{key: [*value] for key, value in names.items() if value}}
 
     def parameters(self) -> dict[str, object]:
         parameters: dict[str, object] = {"operator": self.label, "function": self.function}

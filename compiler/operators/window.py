@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from math import inf
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import Factory, evolve, field, frozen
 
@@ -23,7 +23,14 @@ from cedilla.compiler.facts.facts import (
     StateFacts,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes
-from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules, require_axis, taken
+from cedilla.compiler.operators.shared.base import (
+    Invariants,
+    Operator,
+    Rules,
+    measured,
+    require_axis,
+    taken,
+)
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic, failure
@@ -49,6 +56,7 @@ class Window(Operator):
     step: Fraction = field(converter=Fraction, default=Factory(lambda self: self.length, takes_self=True))
     on: str
     alias: str | tuple[str, str]
+    on_type: Type = LONG
     rules: ClassVar[Rules] = Rules("W1", "W2", "W4", absorbed="W3", needed="W2", moved="W5")
 
     @property
@@ -226,12 +234,8 @@ class Window(Operator):
         what = f"accents described by {self.on}, in the windows that they divide"
         return (Memory(what=what, side=0, within=frozenset(inputs[0].types), accents=True),)
 
-    def parameters(self) -> dict[str, object]:
-        shape = "tumbling" if self.step == self.length else f"every {self._axis(self.step)}, sliding"
-        names = self.alias if isinstance(self.alias, str) else list(self.alias)
-        return {"on": self.on, "as": names, "length": self._axis(self.length), "shape": shape}
-
-    on_type: Type = LONG
-
-    def _axis(self, value: Fraction) -> str:
-        return str(value) if self.on_type.name != "timestamp" else f"{value / 1_000_000} seconds"
+    def arguments(self) -> dict[str, Any]:
+        lengths = {"length": measured(self.length, self.on_type)}
+        if self.step != self.length:
+            lengths["every"] = measured(self.step, self.on_type)
+        return {**lengths, "on": self.on, "as": self.alias if isinstance(self.alias, str) else [*self.alias]}

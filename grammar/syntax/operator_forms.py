@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -120,6 +120,16 @@ class Form:
     def text(self, node: OneInput, text: Callable[[Hole, Any], str]) -> str:
         """Returns a node's text up to its input; as `parts`."""
         return self._bracketed(self.parts(node, text))
+
+    def filled(self, texts: Mapping[str, str]) -> str | None:
+        """Returns a text up to its input, from the texts of holes by key; `None` if one is missing."""
+        parts: list[str] = []
+        for group, is_optional in self.groups:
+            if all(isinstance(part, str) or part.key in texts for part in group):
+                parts += [part if isinstance(part, str) else texts[part.key] for part in group]
+            elif not is_optional:
+                return None
+        return self._bracketed(parts)
 
     def _bracketed(self, parts: Sequence[str]) -> str:
         return self.word if not parts and self._may_be_empty else f"{self.word}[{' '.join(parts)}]"

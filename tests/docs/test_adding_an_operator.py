@@ -22,13 +22,13 @@ PAGE = (ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8")
 def test_every_operator_stands_in_all_places(operator: type[Operator]) -> None:
     name = operator.method
     assert operator.__module__ == f"cedilla.compiler.operators.{name}"
-    assert (getattr(Epoch, name) is Epoch.stateful) == (operator in DATAFLOWS)
+    assert (getattr(Epoch, operator.call) is Epoch.stateful) == (operator in DATAFLOWS)
     if operator in DATAFLOWS:
         assert type(DATAFLOWS[operator]).__module__ == f"cedilla.runtime.epochs.operators.{name}"
     assert (operator in NODES) == (operator is not User), "a user's function needs Spark"
     golden = ROOT / "tests" / "compiler" / "golden"
     programs = "".join(file.read_text(encoding="utf-8") for file in golden.glob("*.txt"))
-    assert f" = epoch.{name}(" in programs
+    assert f" = epoch.{operator.call}(" in programs
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.method)

@@ -20,7 +20,8 @@ from cedilla.compiler.expressions.types.versions import key_of, text_of
 from cedilla.compiler.expressions.types.zones import NoMoment
 from cedilla.compiler.regions import Bound, Value
 from cedilla.compiler.regions.affine import exact
-from cedilla.grammar.syntax import MICROSECONDS, Literal, Measure, TypeName
+from cedilla.grammar.formatting.expression_formatter import decimal_text
+from cedilla.grammar.syntax import MICROSECONDS, UNITS, Literal, Measure, TypeName
 
 _SPARK = {
     "int": "INT",
@@ -214,6 +215,14 @@ class Type:
                 f"a length in {measure.unit}s requires a timestamp, or a number with a unit of time"
             )
         return exact(measure.value)
+
+    def length_text(self, length: Fraction) -> str:
+        """Writes a length on this type's axis as the language does, in the largest unit that divides it."""
+        if self.name != "timestamp":
+            return decimal_text(length)
+        unit = next((u for u in reversed(UNITS) if length % MICROSECONDS[u] == 0), UNITS[0])
+        count = length / MICROSECONDS[unit]
+        return f"{decimal_text(count)} {unit}{'' if count == 1 else 's'}"
 
     def axis(self, value: str) -> str:
         """Writes a value as a control-plane value in SQL: moments and days are whole numbers."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, ClassVar, Literal, cast
 
 from attrs import field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.expressions.units.conversions import unit_of_call
@@ -100,7 +100,9 @@ class Operator(ABC):
     title: ClassVar[str]
     """The operator's name for people, `Left join`: that of its class, unless it says another."""
     method: ClassVar[str]
-    """The method of the epoch for the operator, in generated programs: `left_join` of the class `LeftJoin`."""
+    """Its name for files and pages: `left_join` of the class `LeftJoin`."""
+    call: ClassVar[str]
+    """The method of the epoch for it in programs: Spark's word if that is another, as `where`."""
     rules: ClassVar[Rules]
     state: ClassVar[Kept | None] = None
     """Its state between epochs; `None` if each output tuple comes from tuples of one epoch."""
@@ -126,6 +128,8 @@ class Operator(ABC):
         super().__init_subclass__()
         words = re.findall("[A-Z][a-z]*", cls.__name__)
         cls.method = "_".join(words).lower()
+        if "call" not in vars(cls):
+            cls.call = cls.method
         if "title" not in vars(cls):
             cls.title = " ".join(words).capitalize()
 
@@ -188,14 +192,19 @@ class Operator(ABC):
         """Returns the condition that every output tuple satisfies as an input tuple; `None` if there is none."""
         return None
 
-    def parameters(self) -> dict[str, object]:
-        """Returns the parameters that `explain` shows in braces: the holes of its form, by the words before them."""
+    def arguments(self) -> dict[str, Any]:
+        """Returns the parameters that programs state: the filled holes of its form, by the words before them.
+
+        Texts are in the words of the query. The key of calls by the names of their results is `calls`.
+        """
         forms = [form for form in FORMS.values() if form.node.__name__ == type(self).__name__]
-        return (
-            {hole.key: _shown(getattr(self, hole.field)) for hole in forms[0].holes}
-            if len(forms) == 1
-            else {}
-        )
+        holes = forms[0].holes if len(forms) == 1 else ()
+        values = {hole.key: _plain(getattr(self, hole.field)) for hole in holes}
+        return {key: value for key, value in values.items() if value not in (None, [])}
+
+    def parameters(self) -> dict[str, object]:
+        """Returns the parameters that `explain` shows, as plain values."""
+        return {key: _shown(key, value) for key, value in self.arguments().items()}
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         """Returns an attribute that the output would have twice, over inputs as evolved so far (J2, G11)."""
@@ -340,19 +349,30 @@ class Operator(ABC):
         return self.name
 
 
-def _shown(value: Any) -> object:
-    """Returns a parameter as plain values; keys, names and calls as the language writes them."""
+def _plain(value: Any) -> Any:
+    """Returns a field's value with texts for keys and expressions."""
     match value:
         case (str() as name, bool() as descending):
             return f"{name} desc" if descending else name
         case tuple():
-            return [_shown(item) for item in cast("tuple[object, ...]", value)]
-        case Mapping():
-            return [f"{call} as {name}" for name, call in cast("Mapping[str, Call]", value).items()]
+            return [_plain(item) for item in cast("tuple[object, ...]", value)]
         case Node():
             return format_expression(cast("Expression", value))
         case _:
             return value
+
+
+def _shown(key: str, value: Any) -> object:
+    """Returns an argument with texts for calls and new names."""
+    if not isinstance(value, Mapping):
+        return value
+    pairs = cast("Mapping[str, object]", value).items()
+    return [f"{v} as {k}" if key == "calls" else f"{k} as {v}" for k, v in pairs]
+
+
+def measured(length: Fraction, type_: Type) -> int | str:
+    """Returns a length on an attribute of a type as an argument: `300`, `"5 minutes"`."""
+    return int(length) if type_.name != "timestamp" and length.denominator == 1 else type_.length_text(length)
 
 
 def require(attributes: Iterable[str], facts: Facts, span: Span | None, of: str) -> None:

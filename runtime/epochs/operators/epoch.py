@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from attrs import define, evolve, field
+from attrs import Factory, define, evolve, field
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
+from cedilla.compiler.codegen.program import calls_of_epoch
 from cedilla.compiler.codegen.statements import alias_sql, condition_sql, items_sql, window_sql
 from cedilla.compiler.expressions.types import DOUBLE, Type, column
 from cedilla.compiler.facts.facts import Facts, StateFacts
@@ -25,6 +26,11 @@ from cedilla.runtime.epochs.operators import DATAFLOWS, AttributeState
 from cedilla.runtime.epochs.operators.panes import with_windows
 from cedilla.runtime.epochs.state.scratch import materialized
 from cedilla.runtime.epochs.state.segments import StateStore
+
+
+def all_but(*names: str) -> tuple[str, ...]:
+    """States which attributes a function over all attributes leaves out, in addition to those of the group."""
+    return names
 
 
 @define(eq=False, slots=False)
@@ -53,45 +59,48 @@ class Epoch:
     _has_rows: dict[str, bool] = field(factory=dict[str, bool])
     _output_regions: dict[str, Tree] = field(factory=dict[str, Tree])
     _before_windows: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
+    _calls: Iterator[str] = field(
+        default=Factory(lambda epoch: iter(calls_of_epoch(epoch.plan)), takes_self=True), init=False
+    )
 
     # --- called by generated code ---
 
-    # Relations are given by name.
+    # The plan has the parameters: what a program states after the inputs is checked when it starts.
 
     def read(self, name: str) -> DataFrame:
         """Returns this epoch's tuples of a source, canonical and valid."""
         return self.frames[name]
 
-    def select(self, name: str, frame: DataFrame) -> DataFrame:
+    def where(self, frame: DataFrame, *stated: object, **parameters: object) -> DataFrame:
         """Returns the rows that satisfy the predicate. Its SQL depends on the types that accents have widened."""
-        operator: Any = self.plan.operator_of[name]
+        operator: Any = self._next()
         return self._result(operator, frame.where(condition_sql(operator, self.types(operator.inputs[0]))))
 
-    def project(self, name: str, frame: DataFrame) -> DataFrame:
+    def select(self, frame: DataFrame, *stated: object) -> DataFrame:
         """Returns the named expressions, without those over missing attributes. Attributes with their own unit become
         doubles, or fail if a double cannot keep them (RQ310)."""
-        operator: Any = self.plan.operator_of[name]
+        operator: Any = self._next()
         types = self.types(operator.inputs[0])
         if operator.absorb:
             frame, types = with_doubles(frame, types, operator.conversions)
         if operator.excepts:
             # `drop` of Sail 0.7 ignores the case of names.
-            return self._result(operator, frame.select(*map(column, self.columns(name))))
+            return self._result(operator, frame.select(*map(column, self.columns(operator.name))))
         items = items_sql(operator, types)
         if operator.rest:
             return self._result(
                 operator, frame.withColumns({name: F.expr(text) for name, text in items.items()})
             )
-        places = [column(ORDER)] if name in self.plan.with_places else []
+        places = [column(ORDER)] if operator.name in self.plan.with_places else []
         return self._result(
             operator, frame.selectExpr(*(alias_sql(text, n) for n, text in items.items()), *places)
         )
 
-    def window(self, name: str, frame: DataFrame) -> DataFrame:
+    def window(self, frame: DataFrame, **parameters: object) -> DataFrame:
         """Returns a copy of the rows for each window that contains them, with the window's number (null without a
         window), or with its bounds if they have names."""
-        operator: Any = self.plan.operator_of[name]
-        self._before_windows[name] = frame
+        operator: Any = self._next()
+        self._before_windows[operator.name] = frame
         numbers = window_sql(operator, self.types(operator.inputs[0]))
         return self._result(operator, with_windows(operator, numbers, frame))
 
@@ -99,14 +108,14 @@ class Epoch:
         """Returns the input of a window: the rows without copies."""
         return self._before_windows[operator.name]
 
-    def unnest(self, name: str, frame: DataFrame) -> DataFrame:
+    def unnest(self, frame: DataFrame, **parameters: object) -> DataFrame:
         """Returns a copy of the rows for each element of a list."""
-        operator: Any = self.plan.operator_of[name]
+        operator: Any = self._next()
         return self._result(operator, frame.withColumn(operator.alias, F.explode(F.col(column(operator.on)))))
 
-    def rename(self, name: str, frame: DataFrame) -> DataFrame:
+    def rename(self, frame: DataFrame, *stated: object) -> DataFrame:
         """Returns the same rows with other names for some attributes."""
-        operator: Any = self.plan.operator_of[name]
+        operator: Any = self._next()
         names = operator.names
         columns = self.columns(operator.inputs[0])
         names_out = [n for n in columns if n in names or n not in names.values()]
@@ -114,20 +123,20 @@ class Epoch:
             operator, frame.selectExpr(*(alias_sql(column(n), names.get(n, n)) for n in names_out))
         )
 
-    def union(self, name: str, left: DataFrame, right: DataFrame) -> DataFrame:
+    def union(self, left: DataFrame, right: DataFrame) -> DataFrame:
         """Stacks the rows of both inputs; a column that one input lacks is null there. Attributes that the query
         declares with mixed types become doubles with rounding. If an Alter has turned only one side into doubles,
         values that a double cannot keep fail (RQ310).
         """
-        operator: Any = self.plan.operator_of[name]
+        operator: Any = self._next()
         if (rows := self._of_one_side(operator, left, right)) is not None:
             return self._result(operator, rows)
-        declared = {name for name, type_ in self.plan.start[name].types.items() if type_ == DOUBLE}
+        declared = {name for name, type_ in self.plan.start[operator.name].types.items() if type_ == DOUBLE}
         left, right = (
-            conformed(frame, self.columns(source), self.columns(name), declared)
+            conformed(frame, self.columns(source), self.columns(operator.name), declared)
             for frame, source in zip((left, right), operator.inputs, strict=True)
         )
-        return self._result(operator, union_by_name(self.columns(name), left, right))
+        return self._result(operator, union_by_name(self.columns(operator.name), left, right))
 
     def _of_one_side(self, operator: Operator, left: DataFrame, right: DataFrame) -> DataFrame | None:
         """Returns the rows of one input if the other has none in this epoch, and both have the same columns."""
@@ -138,12 +147,13 @@ class Epoch:
             return None
         return left if quiet[1] else right
 
-    def stateful(self, name: str, *frames: DataFrame) -> DataFrame:
-        """Returns the output of a stateful operator over its inputs' tuples of this epoch."""
-        operator = self.plan.operator_of[name]
+    def stateful(self, /, *stated: Any, **parameters: object) -> DataFrame:
+        """Returns the output of a stateful operator over its inputs' tuples of this epoch, which are stated first."""
+        operator, frames = self._next(), stated
+        name = operator.name
         needed = (
             frame if self.plan.takes_places(operator, side) else frame.drop(ORDER)
-            for side, frame in enumerate(frames)
+            for side, frame in enumerate(frames[: len(operator.inputs)])
         )
         result = DATAFLOWS[type(operator)].run(self, operator, *needed)  # type: ignore[arg-type]
         rows = result if name in self.plan.placed else result.drop(ORDER)
@@ -151,7 +161,11 @@ class Epoch:
             return self.materialized(f"{name}.passed", rows, self.columns(name))
         return self._result(operator, rows)
 
-    sample = select
+    sample = where
+
+    def _next(self) -> Operator:
+        """Returns the operator of the next call: a flow is that of its query, so it calls in the plan's order."""
+        return self.plan.operator_of[next(self._calls)]
 
     def _result(self, operator: Operator, frame: DataFrame) -> DataFrame:
         """Returns an operator's rows; rows with several uses are computed once in each epoch."""
@@ -348,4 +362,4 @@ def _keeps_rows(frame: DataFrame) -> bool:
 
 
 for _operator in DATAFLOWS:
-    setattr(Epoch, _operator.method, Epoch.stateful)
+    setattr(Epoch, _operator.call, Epoch.stateful)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
 
-from cedilla.compiler.codegen.program import flow_text
+from cedilla.compiler.codegen.edits import check_flow
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.explain.analysis.findings import warnings
 from cedilla.compiler.plan import Plan
-from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.connectors.storage.system_errors import no_memory
 from cedilla.runtime.engines.spark.java_messages import silence
 from cedilla.runtime.engines.spark.last_words import LastWords
@@ -114,17 +113,9 @@ def main(query: str, flow: Flow, name: str = "query", params: Mapping[str, str] 
             plan = compile_query(query, f"{name}.rq", params).plan
             options = options.of_query(sys.argv[0], plan)
             console.diagnostics(warnings(apply(plan, options)), texts)
-            _check_flow(plan, flow)
+            check_flow(plan, inspect.getsource(flow))
             sys.exit(execute(plan, flow, options, console, watching))
         except DiagnosticError as error:
             sys.exit(console.failed(error, texts))
 
     command()
-
-
-def _check_flow(plan: Plan, flow: Flow) -> None:
-    """Raise RQ415 unless a program's flow is the one that its query is compiled to."""
-    if ast.dump(ast.parse(inspect.getsource(flow))) != ast.dump(ast.parse(flow_text(plan))):
-        hint = "edit the `.rq` file, and `cedilla compile` it again"
-        message = "the flow of this program is not that of its query: one was edited, or another version compiled it"
-        raise failure("RQ415", message, hint=hint)

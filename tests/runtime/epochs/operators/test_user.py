@@ -228,7 +228,7 @@ def on_one_tuple(spark: SparkSession, root: Path, plan: Plan) -> Iterator[DataFr
     state = StateStore(spark, Files(), str(root / "state"), Jobs())
     with ExitStack() as cached:
         e: Any = Epoch(plan, 0, {"r": frame}, frozenset({"r"}), plan.start, plan.start, state, cached)
-        yield e.user("out", frame)
+        yield e.user(frame)
 
 
 def columns(spark: SparkSession, root: Path, plan: Plan) -> list[str]:
