@@ -18,12 +18,12 @@ _ABSENT = "absent"
 
 def check_flow(plan: Plan, flow: str) -> None:
     """Raises RQ415 unless the text of a flow is the one that its query is compiled to."""
-    written, compiled = ast.parse(flow), ast.parse(flow_text(plan))
-    if ast.dump(written) == ast.dump(compiled):
+    edited, compiled = ast.parse(flow), ast.parse(flow_text(plan))
+    if ast.dump(edited) == ast.dump(compiled):
         return
     names = variables(node.name for node in (*plan.sources, *plan.operators))
     relations = {variable: relation for relation, variable in names.items()}
-    for ours, theirs in zip_longest(_statements(compiled), _statements(written)):
+    for ours, theirs in zip_longest(_statements(compiled), _statements(edited)):
         if ours is None or theirs is None or ast.dump(ours) != ast.dump(theirs):
             raise _edited(plan, relations, ours, theirs)
     raise failure("RQ415", "the flow of this program is not that of its query", hint=_HINT)

@@ -131,8 +131,8 @@ def statement(plan: Plan, operator: Operator, inputs: tuple[str, ...]) -> Statem
 
 def _is_longer(sql: str, expression: Expression) -> bool:
     """Returns True if Spark takes many more words for an expression than the query; texts do not count."""
-    here, there = (len(_TEXT.sub("", text)) for text in (sql, format_expression(expression)))
-    return here > 1.5 * there + 8
+    ours, theirs = (len(_TEXT.sub("", text)) for text in (sql, format_expression(expression)))
+    return ours > 1.5 * theirs + 8
 
 
 _TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import asdict
@@ -19,9 +19,11 @@ from cedilla.compiler.explain.analysis.reactions import (
 from cedilla.compiler.explain.analysis.safety import Safety, safety
 from cedilla.compiler.explain.tree import BOLD, Node, Paint, emit_head, new_units, painter, tree
 from cedilla.compiler.explain.wrapping import WIDTH, fitted, wrapped
+from cedilla.compiler.expressions.types import LONG, TIMESTAMP
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Schemes
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.shared.base import KINDS, listed
+from cedilla.compiler.operators.shared.base import KINDS
 from cedilla.compiler.operators.shared.reactions import signature
 from cedilla.compiler.plan import DEFAULTS, Emit, Plan, Source
 from cedilla.grammar.diagnostics import Diagnostic, render, to_json
@@ -201,7 +203,8 @@ def _node(plan: Plan, node: Node, width: int, paint: Paint) -> Iterator[str]:
     if node.again:
         return node.lines(f"{item.name} (above)", [], width, _PLAIN)
     if isinstance(item, Source):
-        return node.lines(_source_head(item), source_facts(item), width, _PLAIN)
+        facts = [*source_facts(item), *stated_accents(item)]
+        return node.lines(_source_head(item), facts, width, _PLAIN)
     return node.lines(_head(item), [*_facts(plan, item), *new_units(plan, item)], width, paint)
 
 
@@ -224,12 +227,28 @@ def _value(value: object) -> str:
 
 def _facts(plan: Plan, operator: Operator) -> list[str]:
     inputs = plan.inputs_of(operator)
-    profile, invariants = signature(operator, inputs), operator.invariants(inputs)
+    invariants = operator.invariants(inputs)
     return [
-        f"F={listed(profile.foundation)} M={listed(profile.merge)} A={listed(profile.accumulate)}",
+        signature_text(operator, inputs),
         f"passes {invariants.passes}",
         f"propagates {invariants.propagates}",
         f"purges {invariants.purges}" if operator.stateful else "stateless",
+    ]
+
+
+def signature_text(
+    operator: Operator, inputs: tuple[Facts, ...], joined: Callable[[Iterable[str]], str] = ", ".join
+) -> str:
+    """Writes an operator's signature: `F={l, wid} M=∅ A={ts}`. `joined`: writes the names of a set."""
+    profile = signature(operator, inputs)
+    sets = {"F": profile.foundation, "M": profile.merge, "A": profile.accumulate}
+    return " ".join(f"{name}={{{joined(of)}}}" if of else f"{name}=∅" for name, of in sets.items())
+
+
+def stated_accents(source: Source) -> list[str]:
+    """Returns the accents that the query states of a source, each with its line."""
+    return [
+        f"accent {accent.text}{f', line {accent.line}' if accent.line else ''}" for accent in source.accents
     ]
 
 
@@ -263,9 +282,9 @@ def _heartbeat(source: Source) -> dict[str, str] | None:
     if source.heartbeat is None:
         return None
     name, delay, within = source.heartbeat.attribute, source.heartbeat.delay, source.heartbeat.within
-    timed = any(a.name == name and a.type.name == "timestamp" for a in source.attributes)
-    guard = {} if within is None else {"within": f"{within / 1_000_000} seconds"}
-    return {"attribute": name, "delay": f"{delay / 1_000_000} seconds" if timed else str(delay), **guard}
+    type_ = next((a.type for a in source.attributes if a.name == name), LONG)
+    guard = {} if within is None else {"within": TIMESTAMP.length_text(within)}
+    return {"attribute": name, "delay": type_.length_text(delay), **guard}
 
 
 def _accents(plan: Plan, width: int) -> Iterator[str]:

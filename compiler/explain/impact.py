@@ -57,16 +57,23 @@ class Step:
         return f"{self.operator.title} {self.operator.name}{line}, {self.reaction.rule}"
 
     @property
-    def note(self) -> str | None:
-        """The text on the step; `None` if the accent just passes."""
-        if self.verdict in ("absorbed", "ignored"):
-            return self.place
+    def remarks(self) -> tuple[str, ...]:
+        """What happens to an accent that goes on."""
         remarks = [f"waits {self.waits}"] if self.waits is not None else []
         remarks += [f"held {self.held}"] if self.held is not None else []
         if self.mentions != self.reaction.mentions and self.waits is None:
             names = listed(self.reaction.mentions)
             remarks.append(f"{f'described by {names}' if names else 'without description'} from here on")
-        return f"{self.place}: {', '.join(remarks)}" if remarks else None
+        return tuple(remarks)
+
+
+@frozen
+class Note:
+    """A remark on an accent at an operator, by a rule; without a remark, only the place."""
+
+    remark: str
+    operator: str
+    rule: str
 
 
 @frozen
@@ -79,10 +86,18 @@ class Outcome:
     steps: tuple[Step, ...]
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        final = ("absorbed", "ignored")
-        steps = [s for s in self.steps if self.verdict not in final or s.verdict == self.verdict]
-        return tuple(note for step in steps if (note := step.note) is not None)
+    def notes(self) -> tuple[Note, ...]:
+        """The remarks of its steps; of an accent that ends here only where it does."""
+        ends = [Note("", step.place, "") for step in self.steps if step.verdict in ("absorbed", "ignored")]
+        if self.verdict in ("absorbed", "ignored"):
+            return tuple(Note("", s.place, "") for s in self.steps if s.verdict == self.verdict)
+        goes_on = (step for step in self.steps if step.verdict not in ("absorbed", "ignored"))
+        remarks = (
+            Note(remark, f"{step.operator.title} {step.operator.name}", step.reaction.rule)
+            for step in goes_on
+            for remark in step.remarks
+        )
+        return (*ends, *remarks)
 
 
 @frozen

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from attrs import asdict
+from attrs import asdict, frozen
 
 from cedilla.compiler.explain.analysis.growths import Growth, growth_json, growths
 from cedilla.compiler.explain.analysis.reactions import OTHER, SIGNS
-from cedilla.compiler.explain.impact import AccentImpact, Step, Verdict, impacts
+from cedilla.compiler.explain.impact import AccentImpact, Note, Outcome, Step, Verdict, impacts
 from cedilla.compiler.explain.tuple_units import TupleUnits, tuple_units
 from cedilla.compiler.explain.wrapping import WIDTH, laid_out, wrapped
-from cedilla.compiler.operators.shared.base import KINDS
+from cedilla.compiler.operators.shared.base import KINDS, Kind
 from cedilla.compiler.plan import Plan
 
 _Row = tuple[str, str, str, str]
@@ -40,7 +40,10 @@ def evolution_text(plan: Plan, width: int = WIDTH) -> str:
             alike.setdefault(rows, []).append(attribute)
         parts.append("\n".join([name, *_lines(alike, width)]))
     signs = f"legend: {', '.join(f'{SIGNS[kind]} {kind.title()}' for kind in KINDS)}, {OTHER} a new attribute"
-    signs += "; renames, recodes, swaps and missing values are undone at the source"
+    signs += (
+        "; renames, recodes, swaps and missing values are undone at the source; a rule of the theory, as J3, "
+    )
+    signs += "is in docs/reference/rules.md; a described accent has the remarks of its plain one, too"
     return "\n\n".join([*parts, "\n".join(wrapped(signs, width, "  "))])
 
 
@@ -49,7 +52,7 @@ def accent_rows(plan: Plan, source: str, attribute: str) -> list[str]:
     others = [attribute_.name for attribute_ in plan.source_of[source].attributes]
     chosen = [impact for impact in impacts(plan, source) if impact.attribute == attribute]
     named = {sign: f"{sign} {kind.title()}" for kind, sign in SIGNS.items()}
-    rows = [(label.strip(), *rest) for label, *rest in _block(chosen, others)]
+    rows = _block(chosen, others)
     return [": ".join(filter(None, (named.get(label, label), *rest))) for label, *rest in rows]
 
 
@@ -61,35 +64,108 @@ def _lines(alike: Mapping[tuple[_Row, ...], list[str]], width: int) -> Iterator[
             yield from lines
 
 
+@frozen
+class _Group:
+    """The outputs that an accent reaches in one way, with the remarks on that."""
+
+    verdict: str
+    reached: tuple[str, ...]
+    why: tuple[str, ...]
+    notes: tuple[Note, ...]
+
+    @property
+    def without_rules(self) -> object:
+        """A value that is equal for groups with one text, apart from rules."""
+        return self.verdict, self.reached, self.why, [(note.remark, note.operator) for note in self.notes]
+
+    def text(self, others: Iterable[_Group]) -> str:
+        """Returns the remarks, each once with all of its operators and rules, also those of `others`."""
+        places: dict[str, dict[str, list[str]]] = {}
+        for note in (note for group in (self, *others) for note in group.notes):
+            rules = places.setdefault(note.remark, {}).setdefault(note.operator, [])
+            rules += [note.rule] if note.rule and note.rule not in rules else []
+        remarks = (
+            f"{remark}: {_with_rules(of, ', ')}" if remark else _with_rules(of, "; ")
+            for remark, of in places.items()
+        )
+        return "; ".join([*self.why, *remarks])
+
+
+def _with_rules(operators: Mapping[str, list[str]], separator: str) -> str:
+    texts = (f"{name} ({', '.join(rules)})" if rules else name for name, rules in operators.items())
+    return separator.join(texts)
+
+
 def _block(impacts: list[AccentImpact], others: list[str]) -> Iterator[_Row]:
-    """Yields the rows of one attribute, without its name."""
+    """Yields the rows of one attribute: plain accents, then described ones with what those lack.
+
+    Described accents of several kinds with one effect share rows.
+    """
+    plain = {impact.kind: impact for impact in reversed(impacts) if not impact.mentions}
+    alike: list[tuple[str, list[Kind], list[list[_Group]]]] = []
     for impact in impacts:
-        label = "  with an offset" if impact.offset else SIGNS[impact.kind]
-        if impact.mentions:
-            same = [f for f in impacts if f.kind is impact.kind and f.mentions]
-            rest = len([name for name in others if name != impact.attribute])
-            largest = max(same, key=lambda f: len(f.mentions))
-            is_rest = (
-                impact is largest and len(impact.mentions) > 1 and sum(len(f.mentions) for f in same) == rest
-            )
-            label = f"  described by {'any other' if is_rest else ', '.join(impact.mentions)}"
-        yield from _rows(impact, label)
+        before = plain[impact.kind]
+        if not impact.mentions:
+            label = f"{SIGNS[impact.kind]} with an offset" if impact.offset else SIGNS[impact.kind]
+            yield from _rows(label, [_groups(impact, [])]) if impact.outcomes else [_ended(impact, label)]
+            continue
+        label = f"described by {_described(impact, impacts, others)}"
+        if not impact.outcomes:
+            yield _ended(impact, f"{SIGNS[impact.kind]} {label}")
+            continue
+        groups = _groups(impact, before.outcomes)
+        for same, kinds, gathered in alike:
+            if same == label and _comparable(gathered[0]) == _comparable(groups):
+                kinds.append(impact.kind)
+                gathered.append(groups)
+                break
+        else:
+            alike.append((label, [impact.kind], [groups]))
+    for label, kinds, gathered in alike:
+        yield from _rows(f"{' '.join(SIGNS[kind] for kind in kinds)} {label}", gathered)
 
 
-def _rows(impact: AccentImpact, label: str) -> Iterator[_Row]:
-    if not impact.outcomes:
-        verdict, _, why = (impact.why or "").partition(": ")
-        yield label, verdict, impact.code or "", why
-        return
-    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+def _comparable(groups: list[_Group]) -> list[object]:
+    return [group.without_rules for group in groups]
+
+
+def _described(impact: AccentImpact, impacts: list[AccentImpact], others: list[str]) -> str:
+    """Writes the attributes that describe an accent; most of them are `any other`."""
+    same = [f for f in impacts if f.kind is impact.kind and f.mentions]
+    rest = len([name for name in others if name != impact.attribute])
+    largest = max(same, key=lambda f: len(f.mentions))
+    is_rest = impact is largest and len(impact.mentions) > 1 and sum(len(f.mentions) for f in same) == rest
+    return "any other" if is_rest else ", ".join(impact.mentions)
+
+
+def _ended(impact: AccentImpact, label: str) -> _Row:
+    verdict, _, why = (impact.why or "").partition(": ")
+    return label, verdict, impact.code or "", why
+
+
+def _groups(impact: AccentImpact, before: Iterable[Outcome]) -> list[_Group]:
+    """Returns the outcomes of an accent; without the remarks that those `before` have."""
+    plain = {(outcome.emit, note) for outcome in before for note in outcome.notes}
+    groups: dict[tuple[str, tuple[Note, ...]], list[str]] = {}
     for outcome in impact.outcomes:
+        notes = tuple(note for note in outcome.notes if (outcome.emit, note) not in plain)
         names = ", ".join(name for name in outcome.attributes)
         reached = outcome.emit if names == impact.attribute else f"{outcome.emit}: {names}" if names else ""
-        groups.setdefault((outcome.verdict, outcome.notes), []).append(reached or f"not {outcome.emit}")
-    for number, ((verdict, notes), reached) in enumerate(groups.items()):
-        is_plain = not impact.mentions and not impact.offset
-        why = [impact.why] if impact.why is not None and is_plain and number == 0 else []
-        yield label if number == 0 else "", verdict, ", ".join(reached), "; ".join([*why, *notes])
+        groups.setdefault((outcome.verdict, notes), []).append(reached or f"not {outcome.emit}")
+    is_plain = not impact.mentions and not impact.offset
+    why = (impact.why,) if impact.why is not None and is_plain else ()
+    return [
+        _Group(verdict, tuple(reached), why if number == 0 else (), notes)
+        for number, ((verdict, notes), reached) in enumerate(groups.items())
+    ]
+
+
+def _rows(label: str, gathered: list[list[_Group]]) -> Iterator[_Row]:
+    """Yields the rows of accents that are alike, apart from rules."""
+    first, *others = gathered
+    for number, group in enumerate(first):
+        text = group.text(groups[number] for groups in others)
+        yield label if number == 0 else "", group.verdict, ", ".join(group.reached), text
 
 
 def _growth(growth: Growth) -> _Row:

@@ -1,22 +1,26 @@
-"""Summarises a plan in words: the state of each operator, its bound, and its reactions to accents."""
+"""Summarises a plan: signature, invariants and state of each operator; in words also its reactions to accents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from cedilla.compiler.explain.analysis.reactions import OTHER, alter_described_by, attributes_of, reaction
 from cedilla.compiler.explain.analysis.safety import Safety, StateBound, safety
-from cedilla.compiler.explain.explanation import source_facts
+from cedilla.compiler.explain.explanation import signature_text, source_facts, stated_accents
 from cedilla.compiler.explain.impact import domain_text
 from cedilla.compiler.explain.tree import Node, Paint, emit_head, new_units, painter, tree, unit_lines
-from cedilla.compiler.explain.wrapping import WIDTH, fitted
+from cedilla.compiler.explain.wrapping import WIDTH, fitted, wrapped
 from cedilla.compiler.facts.schemes import is_finite
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.shared.base import KINDS, Kind
 from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.grammar.diagnostics import Diagnostic, render
 
-_MORE = "more: cedilla explain --full, --evolution"
+_MORE = "more: cedilla explain --words, --full, --evolution, --spark"
+_LEGEND = (
+    "F foundation: cannot be dropped; M merge: an accent waits until both inputs have it; "
+    "A accumulate: folded away, an accent for some of its values waits for all"
+)
 _PLAIN_PARAMETERS = {"predicate", "items", "names", "keys", "calls", "function", "shape"}
 """Parameters that are shown without their name."""
 
@@ -31,33 +35,67 @@ def summary_text(
     warnings: Iterable[Diagnostic] = (),
     texts: Mapping[str, str] | None = None,
     width: int = WIDTH,
+    *,
+    words: bool = False,
 ) -> str:
-    """Shows the plan as a tree, root first, in words; then the warnings, and the commands that show more.
+    """Shows the plan as a tree, root first; then the warnings, and the commands that show more.
 
-    `texts` and `width`: as for `explain_text`.
+    `words`: in words alone, with the reactions to accents. `texts` and `width`: as for `explain_text`.
     """
     paint, state_safety = painter(color), safety(plan)
-    parts = ["\n".join(line for node in tree(plan) for line in _node(plan, node, state_safety, width, paint))]
+    lines = node_lines if words else _signed_lines
+    nodes = (line for node in tree(plan) for line in _node(plan, node, state_safety, lines, width, paint))
+    parts = ["\n".join(nodes)]
     if rendered := render(warnings, texts or {}):
         parts.append(fitted(rendered, width))
+    if plan.operators and not words:
+        parts.append("\n".join(wrapped(_LEGEND, width, "  ")))
     return "\n\n".join([*parts, _MORE])
 
 
-def _node(plan: Plan, node: Node, state_safety: Safety, width: int, paint: Paint) -> Iterator[str]:
+_Lines = Callable[[Plan, Source | Operator, Safety], tuple[str, list[str]]]
+
+
+def _node(
+    plan: Plan, node: Node, state_safety: Safety, lines: _Lines, width: int, paint: Paint
+) -> Iterator[str]:
     item = node.item
     if isinstance(item, Emit):
         return node.lines(emit_head(item), [], width, paint)
     if node.again:
         return node.lines(f"{item.name} (above)", [], width, paint)
-    return node.lines(*node_lines(plan, item, state_safety), width, paint)
+    return node.lines(*lines(plan, item, state_safety), width, paint)
 
 
 def node_lines(plan: Plan, item: Source | Operator, state_safety: Safety) -> tuple[str, list[str]]:
     """Returns what a source or operator is, and lines on its promises, or on its state and its reactions."""
     if isinstance(item, Source):
-        return _source_head(item), [_promises(item), *unit_lines(item.units)]
+        return _source_head(item), [_promises(item), *unit_lines(item.units), *stated_accents(item)]
     lines = [_keeps(item, state_safety.of(item.name)), _accents(plan, item, state_safety)]
     return _head(item), [*filter(None, lines), *new_units(plan, item)]
+
+
+def _signed_lines(plan: Plan, item: Source | Operator, state_safety: Safety) -> tuple[str, list[str]]:
+    """Returns what `node_lines` does, with an operator's signature and invariants in place of its reactions."""
+    if isinstance(item, Source):
+        return node_lines(plan, item, state_safety)
+    inputs = plan.inputs_of(item)
+    invariants, bounds = item.invariants(inputs), state_safety.of(item.name)
+    purges = f"purges {invariants.purges}" if item.stateful else "stateless"
+    return _head(item), [
+        _SEPARATOR.join(
+            (
+                signature_text(item, inputs, _names),
+                f"passes {invariants.passes}",
+                f"propagates {invariants.propagates}",
+            )
+        ),
+        _SEPARATOR.join((purges, *([_keeps(item, bounds)] if bounds else []))),
+        *new_units(plan, item),
+    ]
+
+
+_SEPARATOR = " · "
 
 
 def _source_head(source: Source) -> str:

@@ -10,6 +10,9 @@ from cedilla.compiler.compile import CompiledQuery
 from cedilla.compiler.explain.wrapping import WIDTH
 from cedilla.grammar.diagnostics.printable import json_printable
 
+_PLANS = ("plan", "words", "full")
+"""The views of the plan, which have one form as data."""
+
 
 def show(
     compiled: CompiledQuery,
@@ -21,14 +24,12 @@ def show(
 ) -> str:
     """Returns a view, without a final newline.
 
-    `view`: plan (in words), full, evolution, trace or spark. `form`: text or json, for the plan also dot or
+    `view`: plan, words, full, evolution, trace or spark. `form`: text or json, for the plan also dot or
     mermaid. `texts` and `width`: as for `explain_text`; trace and spark ignore the width.
     """
-    if form == "text" and view in ("plan", "full"):
-        return _plan_text(compiled, view == "full", color, texts, width)
-    shown = (
-        _plan(compiled, form) if view in ("plan", "full") else _other(compiled, view, form == "json", width)
-    )
+    if form == "text" and view in _PLANS:
+        return _plan_text(compiled, view, color, texts, width)
+    shown = _plan(compiled, form) if view in _PLANS else _other(compiled, view, form == "json", width)
     if isinstance(shown, str):
         return shown
     return json_printable(json.dumps(shown, ensure_ascii=False, indent=2))
@@ -38,18 +39,18 @@ def show(
 
 
 def _plan_text(
-    compiled: CompiledQuery, full: bool, color: bool, texts: Mapping[str, str] | None, width: int
+    compiled: CompiledQuery, view: str, color: bool, texts: Mapping[str, str] | None, width: int
 ) -> str:
     from cedilla.compiler.explain.analysis.findings import findings
 
     warnings = (*compiled.warnings, *findings(compiled.plan))
-    if full:
+    if view == "full":
         from cedilla.compiler.explain.explanation import explain_text
 
         return explain_text(compiled.plan, color, warnings, texts, width)
     from cedilla.compiler.explain.summary import summary_text
 
-    return summary_text(compiled.plan, color, warnings, texts, width)
+    return summary_text(compiled.plan, color, warnings, texts, width, words=view == "words")
 
 
 def _plan(compiled: CompiledQuery, form: str) -> str | dict[str, Any]:

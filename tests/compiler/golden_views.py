@@ -41,7 +41,7 @@ def golden_output(directive: str, text: str) -> str:
     except DiagnosticError as error:
         return render(error.diagnostics, {source: text})
     match command:
-        case "evolution" | "trace" | "spark":
+        case "evolution" | "trace" | "spark" | "words":
             return show(compiled, command, width=width)
         case "dot" | "mermaid":
             return show(compiled, form=command)

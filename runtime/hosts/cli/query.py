@@ -1,4 +1,4 @@
-"""Commands about the text of a query, none of which starts Spark: check, compile, explain, fmt, trace."""
+"""Commands about the text of a query: check, compile, explain, fmt, trace. Only `explain --spark` starts an engine."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
+from click.core import ParameterSource
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
 from cedilla.grammar.diagnostics.printable import printable
 from cedilla.runtime.hosts.cli.inputs import compiled_query, json_text, known_domains, read_query, reported
 from cedilla.runtime.hosts.cli.options import engine_option, format_option, query_argument
-from cedilla.runtime.hosts.terminal.command_options import allow_path_option, param_option, params_of
+from cedilla.runtime.hosts.terminal.command_options import (
+    allow_module_option,
+    allow_path_option,
+    param_option,
+    params_of,
+)
 from cedilla.runtime.hosts.terminal.console import USAGE, Console
 
 if TYPE_CHECKING:
     from cedilla.compiler import Engine
+    from cedilla.compiler.compile import CompiledQuery
     from cedilla.compiler.plan import Plan
     from cedilla.runtime.epochs.checkpoint.commits import Commit
 
@@ -54,19 +61,27 @@ def compile_command(query: str, output: TextIO) -> None:
     default="text",
     help="Text, JSON as data, or a diagram for Graphviz or Mermaid.",
 )
-@click.option("--full", is_flag=True, help="With signatures, invariants, and the rule of each reaction.")
+@click.option("--words", is_flag=True, help="In words, with what each operator does with accents.")
+@click.option(
+    "--full", is_flag=True, help="With each reaction and its rule, all bounds of state, and a legend."
+)
 @click.option(
     "--evolution", is_flag=True, help="For every accent a source may send: where it goes, waits, aborts."
 )
 @click.option(
     "--trace", "trace", is_flag=True, help="For every relation: its line, its inputs, what is known of it."
 )
-@click.option("--spark", is_flag=True, help="The DataFrame code of every output.")
+@click.option(
+    "--spark", is_flag=True, help="The DataFrame code, and the engine's plan of one epoch; starts it."
+)
 @engine_option
-def explain_command(query: str, form: str, engine: Engine, **views: bool) -> None:
-    """Show the plan in words: what each operator keeps and until when, and what it does with accents.
+@allow_module_option
+def explain_command(
+    query: str, form: str, engine: Engine, allow_modules: tuple[str, ...], **views: bool
+) -> None:
+    """Show the plan: each operator's signature and invariants, and what it keeps and until when.
 
-    Or one of the other views. Lines fit the terminal, else 100 columns or COLUMNS. Starts no Spark.
+    Or one of the other views. Lines fit the terminal, else 100 columns or COLUMNS. Only --spark starts an engine.
     """
     from cedilla.compiler.explain.views import show
 
@@ -79,6 +94,24 @@ def explain_command(query: str, form: str, engine: Engine, **views: bool) -> Non
     _, texts, compiled = compiled_query(query, console, engine)
     shown = show(compiled, *chosen, form=form, color=console.color, texts=texts, width=console.width)
     console.out(shown, painted=console.color)
+    if "spark" in chosen and form == "text":
+        _show_engine_plans(compiled, allow_modules, console, texts)
+
+
+def _show_engine_plans(
+    compiled: CompiledQuery, allow_modules: tuple[str, ...], console: Console, texts: Mapping[str, str]
+) -> None:
+    """Shows the plans of the engine that is named, else of the one that `run` takes."""
+    from cedilla.runtime.epochs.options.options import Options
+    from cedilla.runtime.tools.inspect.engine_plan import engine_plans
+
+    context = click.get_current_context()
+    is_named = context.get_parameter_source("engine") is not ParameterSource.DEFAULT
+    engine = context.params["engine"] if is_named else None
+    with reported(console, texts):
+        engine, plans = engine_plans(compiled, Options(engine=engine, allow_modules=allow_modules))
+    for name, plan in plans.items():
+        console.out(f"\n# {name}: the plan of {engine} for an epoch\n{plan}")
 
 
 @click.command("check")

@@ -104,6 +104,13 @@ _allow_path = partial(
 _ALLOW_PATH = _allow_path()
 allow_path_option = _allow_path(expose_value=False, callback=_allowed)
 """For commands that read the tables of a query: see `allowed_of`."""
+allow_module_option = click.option(
+    "--allow-module",
+    "allow_modules",
+    metavar="NAME",
+    multiple=True,
+    help="Let a user's operator load a Python module, or one of a package.",
+)
 _SOURCE = click.option(
     "--source",
     "sources",
@@ -161,13 +168,7 @@ _OPTIONS = (
     click.option("--master", metavar="URL", help="The Spark master; this machine by default."),
     click.option("--remote", metavar="sc://HOST:PORT", help="A Spark Connect server."),
     _SET,
-    click.option(
-        "--allow-module",
-        "allow_modules",
-        metavar="NAME",
-        multiple=True,
-        help="Let a user's operator load a Python module, or one of a package.",
-    ),
+    allow_module_option,
     _ALLOW_PATH,
     click.option("--conf", metavar="SPARK=VALUE", multiple=True, callback=_pairs, help="A setting of Spark."),
     click.option(
