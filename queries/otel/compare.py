@@ -9,6 +9,7 @@ or differs by more than `TOLERANCE` of itself.
 
 import sys
 from collections import defaultdict
+from datetime import datetime
 from pathlib import Path
 
 from prepare import LATENCIES, START, changes, reports
@@ -35,7 +36,7 @@ def averages(*, in_ms: bool) -> dict[Key, float]:
 def main(folder: Path) -> int:
     truth, ignoring = averages(in_ms=True), averages(in_ms=False)
     rows = [row for row in read(str(folder)).rows() if row is not None]
-    found = {(str(row["service"]), int(row["minute"])): float(row["latency"]) for row in rows}
+    found = {(str(row["service"]), _minute(str(row["minute"]))): float(row["latency"]) for row in rows}
     table = Table(title="Latency in ms, by service and minute")
     for heading in ("service", "minute", "ignoring the unit", "Cedilla", "the truth"):
         table.add_column(heading, justify="left" if heading == "service" else "right")
@@ -60,6 +61,11 @@ def main(folder: Path) -> int:
         return 1
     console.print("Cedilla and the truth agree in all of them.")
     return 0
+
+
+def _minute(moment: str) -> int:
+    """Returns the number of a minute since 1970."""
+    return int(datetime.fromisoformat(moment).timestamp()) // 60
 
 
 def _agree(one: float | None, other: float | None) -> bool:

@@ -47,7 +47,7 @@ def output_of(folder: Path) -> Output:
     """Returns Cedilla's output for a reader that knows no accents."""
     output = Output()
     for decoded, latest in zip(table_of(folder, "canonical"), table_of(folder, "latest"), strict=True):
-        key = (decoded.pop("name"), pd.Timestamp(decoded.pop("day"), unit="D", tz="UTC"))
+        key = (decoded.pop("name"), pd.Timestamp(decoded.pop("day")))
         output.repeated += key in output.rows
         output.rows[key] = {
             measure: Average(latest[measure], value)

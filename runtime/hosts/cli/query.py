@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -93,25 +94,30 @@ def explain_command(
     console = Console()
     _, texts, compiled = compiled_query(query, console, engine)
     shown = show(compiled, *chosen, form=form, color=console.color, texts=texts, width=console.width)
+    if "spark" in chosen:
+        engine_name, plans = _engine_plans(compiled, allow_modules, console, texts)
+        if form == "json":
+            shown = json_text({**json.loads(shown), "engine": engine_name, "plans": plans})
+        else:
+            heads = (
+                f"# {name}: the plan of {engine_name} for an epoch\n{plan}" for name, plan in plans.items()
+            )
+            shown = "\n\n".join([shown, *heads])
     console.out(shown, painted=console.color)
-    if "spark" in chosen and form == "text":
-        _show_engine_plans(compiled, allow_modules, console, texts)
 
 
-def _show_engine_plans(
+def _engine_plans(
     compiled: CompiledQuery, allow_modules: tuple[str, ...], console: Console, texts: Mapping[str, str]
-) -> None:
-    """Shows the plans of the engine that is named, else of the one that `run` takes."""
+) -> tuple[Engine, dict[str, str]]:
+    """Returns the plans of the engine that is named, else of the one that `run` takes."""
     from cedilla.runtime.epochs.options.options import Options
-    from cedilla.runtime.tools.inspect.engine_plan import engine_plans
+    from cedilla.runtime.tools.inspect import engine_plan
 
     context = click.get_current_context()
     is_named = context.get_parameter_source("engine") is not ParameterSource.DEFAULT
     engine = context.params["engine"] if is_named else None
     with reported(console, texts):
-        engine, plans = engine_plans(compiled, Options(engine=engine, allow_modules=allow_modules))
-    for name, plan in plans.items():
-        console.out(f"\n# {name}: the plan of {engine} for an epoch\n{plan}")
+        return engine_plan.engine_plans(compiled, Options(engine=engine, allow_modules=allow_modules))
 
 
 @click.command("check")

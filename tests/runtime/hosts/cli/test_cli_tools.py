@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cedilla.compiler import compile_query
+from cedilla.runtime.epochs.options.options import Options
 from cedilla.runtime.hosts.cli.main import main
+from cedilla.runtime.tools.inspect import engine_plan
 from tests.kit import ROOT
 from tests.kit.command import cedilla
 
@@ -109,7 +111,9 @@ def test_explain_fits_the_columns_that_are_there() -> None:
 
 
 def test_a_summary_says_where_there_is_more(call: Call) -> None:
-    assert call("explain", SENSORS).stdout.endswith("\n\nmore: cedilla explain --full, --evolution\n")
+    assert call("explain", SENSORS).stdout.endswith(
+        "\n\nmore: cedilla explain --words, --full, --evolution, --spark\n"
+    )
     full = call("explain", SENSORS, "--full").stdout
     assert "\nlegend\n  F   foundation" in full
     assert call("explain", SENSORS, "--full", "--format", "json").stdout == (
@@ -138,12 +142,42 @@ def test_evolution_as_json(call: Call) -> None:
     )
 
 
-def test_spark_shows_the_code_of_the_program(call: Call) -> None:
-    shown = call("explain", SENSORS, "--spark").stdout
-    assert shown.startswith("def flow(epoch: Epoch) -> dict[str, DataFrame]:\n")
-    assert shown.rstrip("\n") in call("compile", SENSORS).stdout
+@pytest.mark.parametrize("named", [(), ("--engine", "sail")], ids=["any", "sail"])
+def test_spark_shows_the_code_and_the_plan_of_the_engine(
+    call: Call, monkeypatch: pytest.MonkeyPatch, named: tuple[str, ...]
+) -> None:
+    asked: list[Options] = []
+
+    def planned(compiled: object, options: Options) -> tuple[str, dict[str, str]]:
+        asked.append(options)
+        return "sail", {"average": "AggregateExec"}
+
+    monkeypatch.setattr(engine_plan, "engine_plans", planned)
+    shown = call("explain", SENSORS, "--spark", *named, "--allow-module", "m").stdout
+    assert asked == [Options(engine="sail" if named else None, allow_modules=("m",))]
+    flow, _, plan = shown.partition("\n\n")
+    assert flow.startswith("def flow(epoch: Epoch) -> dict[str, DataFrame]:\n")
+    assert flow in call("compile", SENSORS).stdout
+    assert plan == "# average: the plan of sail for an epoch\nAggregateExec\n"
     whole = json.loads(call("explain", SENSORS, "--spark", "--format", "json").stdout)
-    assert whole == {"version": 2, "query": "sensors", "flow": shown.rstrip("\n")}
+    assert whole == {
+        "version": 2,
+        "query": "sensors",
+        "flow": flow,
+        "engine": "sail",
+        "plans": {"average": "AggregateExec"},
+    }
+
+
+@pytest.mark.rest
+def test_the_plan_is_of_the_engine_that_is_named() -> None:
+    command = [sys.executable, "-m", "cedilla.runtime.hosts.cli.main", "explain", SENSORS, "--spark"]
+    done = subprocess.run(
+        [*command, "--engine", "sail"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "# average: the plan of sail for an epoch\n== Physical Plan ==\n" in done.stdout
+    assert "HashJoinExec" in done.stdout
 
 
 def test_trace_of_the_plan_as_json(call: Call) -> None:
@@ -306,7 +340,7 @@ TOOLS = (
     ("explain", SENSORS, "--full"),
     ("explain", SENSORS, "--evolution"),
     ("explain", SENSORS, "--trace"),
-    ("explain", SENSORS, "--spark"),
+    ("explain", SENSORS, "--words"),
     ("explain", SENSORS, "--format", "dot"),
     ("trace", SENSORS, "--on", "sensors", "[ts < 5]"),
     ("fmt", "--check", "queries/weather.rq"),
