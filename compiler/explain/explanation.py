@@ -30,7 +30,7 @@ from cedilla.grammar.diagnostics import Diagnostic, render, to_json
 from cedilla.grammar.formatting.expression_formatter import quote
 from cedilla.grammar.syntax.settings import SIZES
 
-VERSION = 1
+VERSION = 2
 """The version of the JSON form. Removing a key, or changing its meaning, raises it."""
 
 

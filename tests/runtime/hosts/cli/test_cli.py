@@ -112,7 +112,7 @@ def test_explain_of_a_wrong_query(call: Call) -> None:
 
 def test_explain_as_json(call: Call) -> None:
     plan = json.loads(call("explain", SENSORS, "--format", "json").stdout)
-    assert plan["version"] == 1
+    assert plan["version"] == 2
     assert [source["name"] for source in plan["sources"]] == ["sensors", "placement"]
     join, window, aggregate = plan["operators"]
     assert (join["operator"], join["stateful"], join["line"]) == ("Join", True, 8)

@@ -1,0 +1,41 @@
+"""A program's flow names nothing that Python or its own head names, and calls the epoch in the plan's order."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+import pytest
+
+from cedilla import compile_query
+from cedilla.compiler.codegen.program import calls_of_epoch, flow_text, variables
+from tests.kit import ROOT
+
+QUERIES = sorted((ROOT / "queries").rglob("*.rq"))
+NAMES = ("sum", "filter", "F", "all_but", "epoch", "select", "select_2", "join", "class", "flow", "a")
+
+
+def test_no_variable_shadows_a_name() -> None:
+    chosen = variables(NAMES)
+    assert len({*chosen.values()}) == len(NAMES)
+    assert {*chosen.values()}.isdisjoint(vars(builtins))
+    assert chosen["select"] == "after_select"
+    assert chosen["select_2"] == "after_select_2"
+    assert chosen["a"] == "a"
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda path: path.stem)
+def test_calls_of_the_epoch_are_in_the_order_of_the_plan(path: object) -> None:
+    plan = compile_query(path).plan  # type: ignore[arg-type]
+    names = {
+        variable: name
+        for name, variable in variables(n.name for n in (*plan.sources, *plan.operators)).items()
+    }
+    called: list[str] = []
+    for statement in ast.walk(ast.parse(flow_text(plan))):
+        match statement:
+            case ast.Assign([ast.Name(variable)], ast.Call(ast.Attribute(ast.Name("epoch"), method))):
+                called += [names[variable]] if method not in ("read", "cached") else []
+            case _:
+                pass
+    assert tuple(called) == calls_of_epoch(plan)
