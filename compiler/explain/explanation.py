@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import asdict
@@ -23,7 +23,7 @@ from cedilla.compiler.expressions.types import LONG, TIMESTAMP
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Schemes
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.shared.base import KINDS
+from cedilla.compiler.operators.shared.base import KINDS, listed
 from cedilla.compiler.operators.shared.reactions import signature
 from cedilla.compiler.plan import DEFAULTS, Emit, Plan, Source
 from cedilla.grammar.diagnostics import Diagnostic, render, to_json
@@ -236,13 +236,10 @@ def _facts(plan: Plan, operator: Operator) -> list[str]:
     ]
 
 
-def signature_text(
-    operator: Operator, inputs: tuple[Facts, ...], joined: Callable[[Iterable[str]], str] = ", ".join
-) -> str:
-    """Writes an operator's signature: `F={l, wid} M=∅ A={ts}`. `joined`: writes the names of a set."""
+def signature_text(operator: Operator, inputs: tuple[Facts, ...]) -> str:
+    """Writes an operator's signature: `F={l, wid} M=∅ A={ts}`."""
     profile = signature(operator, inputs)
-    sets = {"F": profile.foundation, "M": profile.merge, "A": profile.accumulate}
-    return " ".join(f"{name}={{{joined(of)}}}" if of else f"{name}=∅" for name, of in sets.items())
+    return f"F={listed(profile.foundation)} M={listed(profile.merge)} A={listed(profile.accumulate)}"
 
 
 def stated_accents(source: Source) -> list[str]:

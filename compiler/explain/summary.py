@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from cedilla.compiler.explain.analysis.reactions import OTHER, alter_described_by, attributes_of, reaction
@@ -82,20 +83,16 @@ def _signed_lines(plan: Plan, item: Source | Operator, state_safety: Safety) -> 
     inputs = plan.inputs_of(item)
     invariants, bounds = item.invariants(inputs), state_safety.of(item.name)
     purges = f"purges {invariants.purges}" if item.stateful else "stateless"
-    return _head(item), [
-        _SEPARATOR.join(
-            (
-                signature_text(item, inputs, _names),
-                f"passes {invariants.passes}",
-                f"propagates {invariants.propagates}",
-            )
-        ),
-        _SEPARATOR.join((purges, *([_keeps(item, bounds)] if bounds else []))),
-        *new_units(plan, item),
-    ]
+    lines = (
+        (signature_text(item, inputs), f"passes {invariants.passes}", f"propagates {invariants.propagates}"),
+        (purges, *([_keeps(item, bounds)] if bounds else [])),
+    )
+    texts = (_LIST.sub(lambda names: _names(names[0].split(", ")), " · ".join(parts)) for parts in lines)
+    return _head(item), [*texts, *new_units(plan, item)]
 
 
-_SEPARATOR = " · "
+_LIST = re.compile(r"\w+(?:, \w+){5,}")
+"""A list of names that is too long for a line."""
 
 
 def _source_head(source: Source) -> str:
