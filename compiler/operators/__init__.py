@@ -2,7 +2,7 @@
 
 In: parameters and the facts of inputs. Out: the facts of the output. Imports `facts`, `expressions`, `regions`.
 
-Each operator has the file of its name in programs (`Operator.method`) here, in `runtime/epochs/operators/` where it has
+Each operator has the file of its name (`Operator.method`) here, in `runtime/epochs/operators/` where it has
 state, and among the pages of `docs/operators/`. `shared` has what operators have in common. One function of an
 aggregate is in `compiler/expressions/aggregate_calls.py`.
 """

@@ -68,7 +68,7 @@ class Query:
         return (*self.compiled.warnings, *findings(self.plan))
 
     def explain(self, view: str = "plan") -> str:
-        """Returns what `cedilla explain` prints. `view`: plan, full, evolution, trace or spark."""
+        """Returns what `cedilla explain` prints. `view`: plan, words, full, evolution, trace or spark."""
         return show(self.compiled, view)
 
     def simulate(
