@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,20 @@ def test_calls_of_the_epoch_are_in_the_order_of_the_plan(path: Path) -> None:
             case _:
                 pass
     assert tuple(called) == calls_of_epoch(plan)
+
+
+QUERY = re.compile(r"```rq\n(stream pumps.*?)```", re.DOTALL)
+PROGRAM = re.compile(r"^\w+ = epoch\..*$", re.MULTILINE)
+
+
+def test_programs_of_pages_are_those_of_their_queries() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    running = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    query = QUERY.search(readme)
+    assert query is not None
+    sensors = (ROOT / "queries" / "sensors.rq").read_text(encoding="utf-8")
+    for page, text in ((readme, query[1]), (running, sensors)):
+        flow = flow_text(compile_query(text).plan)
+        shown = PROGRAM.findall(page)
+        assert len(shown) >= 2
+        assert [line for line in shown if f"    {line}  #" not in flow] == []
