@@ -24,8 +24,8 @@ class FormatKind:
     `place`: what a path of it is. `fields`: where an attribute is read from: `objects` with paths into them, data
     `points` of requests, `columns` of any name in a header, or a field of the attribute's own `name`. `texts`: its
     numbers and times may be texts, with a decimal comma or a zone. `undefined_texts`: some texts may mean no value
-    (`none`). `columnar`: files have typed columns, not lines. `simulated`: the reference reads its files. `recorded`:
-    the format of files with the records of a topic.
+    (`none`). `columnar`: files have typed columns, not lines. `recorded`: the format of files with the records of a
+    topic.
     """
 
     name: str
@@ -34,7 +34,6 @@ class FormatKind:
     texts: bool = False
     undefined_texts: bool = False
     columnar: bool = False
-    simulated: bool = False
     recorded: str = ""
     not_written: str = ""
 
@@ -92,15 +91,14 @@ FORMATS: Mapping[str, FormatKind] = {
             fields="columns",
             texts=True,
             undefined_texts=True,
-            simulated=True,
             not_written=_NO_MARKERS,
         ),
-        FormatKind(name="otlp", fields="points", simulated=True, not_written=_NO_REQUESTS),
+        FormatKind(name="otlp", fields="points", not_written=_NO_REQUESTS),
         FormatKind(
             name="kafka_otlp", place="topic", fields="points", recorded="otlp", not_written=_NO_REQUESTS
         ),
         FormatKind(name="delta", place="table", columnar=True),
-        FormatKind(name="json", fields="objects", texts=True, simulated=True),
+        FormatKind(name="json", fields="objects", texts=True),
         FormatKind(name="kafka", place="topic", fields="objects", texts=True, recorded="json"),
         FormatKind(name="parquet", columnar=True),
         FormatKind(name="xml", texts=True),

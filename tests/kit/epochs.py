@@ -20,10 +20,10 @@ from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.marker_parser import read_punctuation
 from cedilla.compiler.plan import Plan, Source, derive
+from cedilla.runtime.connectors.records.arrow_types import arrow_type
 from cedilla.runtime.connectors.records.json_objects import json_text
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.engines.spark.arrow_types import arrow_type
 from cedilla.runtime.engines.spark.columns import ORDER
 from cedilla.runtime.engines.spark.frames import of_table, order
 from cedilla.runtime.engines.spark.jobs import Jobs, wait_all

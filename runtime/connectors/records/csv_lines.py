@@ -23,8 +23,6 @@ from cedilla.runtime.connectors.records.csv_records import (
 from cedilla.runtime.connectors.records.lines import (
     LONGEST_LINE,
     Line,
-    is_compressed,
-    lines_of,
     opened,
     too_long,
 )
@@ -32,27 +30,13 @@ from cedilla.runtime.connectors.records.lines import (
 _BLOCK = 1 << 20
 
 
-def lines_in(
-    file: Path,
-    format_: str | None = None,
-    columns: Set[str] = frozenset(),
-    limit: int = LONGEST_LINE,
-) -> Generator[Line]:
-    """Yields the lines of a file in JSON Lines, or the records of a CSV file, by its format or its name. Also yields
-    the first line of a CSV file if none of its columns is in `columns`. `limit`: the longest line, in bytes.
+def csv_lines(file: Path, columns: Set[str] = frozenset(), limit: int = LONGEST_LINE) -> Generator[Line]:
+    """Yields the records of a file. Also yields the first line if none of its columns is in `columns`. `limit`: the
+    longest line, in bytes.
 
-    Raises `DiagnosticError` as `lines.opened` does, RQ426 if the first line of a CSV file names no columns, and RQ212
-    if it names markers.
+    Raises `DiagnosticError` as `lines.opened` does, RQ426 if the first line names no columns, and RQ212 if it names
+    markers.
     """
-    is_csv = _has_name_of_csv(file) if format_ is None else format_ == "csv"
-    return _csv_lines(file, columns, limit) if is_csv else lines_of(file, limit)
-
-
-def _has_name_of_csv(file: Path) -> bool:
-    return (file.with_suffix("") if is_compressed(file) else file).suffix.lower() == ".csv"
-
-
-def _csv_lines(file: Path, columns: Set[str], limit: int) -> Generator[Line]:
     if str(file) == "-":
         yield from _records(sys.stdin.buffer, "<stdin>", columns, limit)
         return

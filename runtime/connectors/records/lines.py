@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from attrs import evolve, field, frozen
 
+from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, in_stream
 from cedilla.grammar.diagnostics.printable import as_utf8
 from cedilla.grammar.parser import single_accents
@@ -48,7 +49,8 @@ class Line:
 
     `only_markers`: it belongs to a folder of markers. `item`: its object by attribute names, if that differs from the
     text. `is_csv`: it is a record of CSV; `fault`: the record's error. `is_header`: it names columns, all of them
-    unknown. `keys`: those in the path of its file.
+    unknown. `keys`: those in the path of its file. `translate`: converts a punctuation to the wire format, over the
+    attributes that exist at its position. `problem`: message and hint of a malformed marker.
     """
 
     text: str
@@ -60,6 +62,8 @@ class Line:
     fault: str = ""
     is_header: bool = False
     keys: Mapping[str, str | None] = field(factory=dict[str, str | None])
+    translate: Callable[[Mapping[str, Type]], str] | None = field(default=None, eq=False)
+    problem: tuple[str, str] | None = None
 
     def holds(self) -> JsonObject:
         """Returns the object of the line. Raises `ValueError` if it has none."""
@@ -142,17 +146,25 @@ def merged(data: Iterable[T], markers: Iterable[T], key: Callable[[T], Any]) -> 
 
 
 def stream_files(
-    path: str, markers: str | None, *, by_name: bool = False, allowed: Iterable[str] | None = None
+    path: str,
+    markers: str | None,
+    *,
+    by_name: bool = False,
+    allowed: Iterable[str] | None = None,
+    data: Mapping[Path, int] | None = None,
 ) -> list[tuple[Path, bool]]:
     """Returns the files of a stream in order, with True for those of its folder of markers. `allowed`: as for
-    `files_of`."""
-    data = files_of(path, by_name=by_name, allowed=allowed)
+    `files_of`. `data`: the files of a table, each with its time in milliseconds."""
+    if data is not None:
+        marking = [] if markers is None else files_of(markers, allowed=allowed)
+        return list(merged(data, marking, lambda file: data[file] if file in data else modified(file)))
+    files = files_of(path, by_name=by_name, allowed=allowed)
     marking = [] if markers is None else files_of(markers, by_name=by_name, allowed=allowed)
     if not by_name:
-        return list(merged(data, marking, modified))
-    names = {file: in_stream_order(file.relative_to(path).as_posix()) for file in data if str(file) != "-"}
+        return list(merged(files, marking, modified))
+    names = {file: in_stream_order(file.relative_to(path).as_posix()) for file in files if str(file) != "-"}
     names |= {file: file.relative_to(markers or "").as_posix() for file in marking}
-    return list(merged(data, marking, lambda file: names.get(file, "")))
+    return list(merged(files, marking, lambda file: names.get(file, "")))
 
 
 _LAST = 1 << 63

@@ -27,6 +27,11 @@ def table_kind(has: Callable[[str], bool], names_in: Callable[[str], Iterable[st
     return PAIMON if has_names and any(name.startswith("schema-") for name in names_in("schema")) else None
 
 
+def is_delta(path: str) -> bool:
+    """Returns True for the path of a Delta table on this machine."""
+    return (Path(path) / "_delta_log").is_dir()
+
+
 def check_no_table(folder: Path, below: Iterable[Path] = (), span: Span | None = None) -> None:
     """Raises `DiagnosticError` RQ345 if a local folder, a visible folder `below`, or the folder whose data or partition
     it is, is a table."""

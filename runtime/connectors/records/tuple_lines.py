@@ -14,6 +14,7 @@ from cedilla.runtime.connectors.records.near_markers import marker_of
 from cedilla.runtime.connectors.records.nested import by_names
 from cedilla.runtime.connectors.records.otlp import PointReader
 from cedilla.runtime.connectors.records.rejections import REPLACED
+from cedilla.runtime.connectors.records.xml_lines import Element
 
 
 def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
@@ -22,13 +23,17 @@ def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
     if source.format_kind.has_requests:
         yield from _points(lines, PointReader.of(source))
         return
-    paths = source.paths
+    paths, types = source.paths, {attribute.name: attribute.type for attribute in source.attributes}
     if not paths and not source.none:
         yield from lines
         return
     for line in lines:
         item = None if line.only_markers else line.item if line.is_csv else _tuple(line)
-        yield line if item is None else evolve(line, item=by_names(without_none(item, source.none), paths))
+        if item is None:
+            yield line
+            continue
+        item = item.with_fields(types) if isinstance(item, Element) else without_none(item, source.none)
+        yield evolve(line, item=by_names(item, paths))
 
 
 def _points(lines: Iterable[Line], reader: PointReader) -> Iterator[Line]:

@@ -14,7 +14,7 @@ from attrs import define, evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.explain.analysis.safety import vacancies
-from cedilla.compiler.expressions.types import DOUBLE, patterns
+from cedilla.compiler.expressions.types import DOUBLE, Type, patterns
 from cedilla.compiler.expressions.units.own import short
 from cedilla.compiler.facts.facts import ABSENT, NO_STATE, PRESENT, Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, derive
@@ -32,7 +32,7 @@ from cedilla.runtime.connectors.records.values import near_digits
 from cedilla.runtime.control.domains.table_domains import Values, grown
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.stated_accents import starting_states
-from cedilla.runtime.control.markers.unannounced import add_inferred, inferred, is_inferable, refusals
+from cedilla.runtime.control.markers.unannounced import add_inferred, is_inferable, refusals
 from cedilla.runtime.control.sinks.announce import SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops
 from cedilla.runtime.control.sources import wall_clock
@@ -50,7 +50,7 @@ from cedilla.runtime.engines.plain.output import Output
 from cedilla.runtime.engines.plain.raw_values import NO_CODE, canonical_values, value_at
 from cedilla.runtime.engines.plain.scalars.arithmetic import is_beyond, is_odd
 from cedilla.runtime.engines.plain.scalars.decoded import nearest
-from cedilla.runtime.engines.plain.values import fault_of_keys, misfit_of, read_value
+from cedilla.runtime.engines.plain.values import fault_of_keys, inferred_of, misfit_of, read_value
 
 Item = Mapping[str, Any]
 """One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`; or `{"$end": True}`, where one of
@@ -146,8 +146,8 @@ class Reference:
             if infers and (unknown := self._unknown(states[source], source, item)):
                 states = {**states, source: states[source].next_epoch()} if quiet else dict(states)
                 quiet = False
-                for name, value in unknown.items():
-                    add_inferred(self.plan, states, source, name, inferred(value))
+                for name, type_ in unknown.items():
+                    add_inferred(self.plan, states, source, name, type_)
             row, rejection = self._tuple(states[source], source, item)
             if rejection is None:
                 taken.append((source, row, item))
@@ -233,13 +233,14 @@ class Reference:
             return before
         return {**before, partition: max(control(value), before.get(partition, control(value)))}
 
-    def _unknown(self, state: SourceState, source: str, item: Item) -> dict[str, Any]:
-        """Returns the fields of a tuple that become attributes, because nothing has announced them."""
+    def _unknown(self, state: SourceState, source: str, item: Item) -> dict[str, Type]:
+        """Returns the fields of a tuple that become attributes, because nothing has announced them, with their
+        types."""
         if "$corrupt" in item or "$foreign" in item:
             return {}
-        fields = self._undeclared(state, source, item)
-        of = self.plan.source_of[source]
-        return {name: fields[name] for name in sorted(fields) if is_inferable(of, state, name)}
+        fields, of = self._undeclared(state, source, item), self.plan.source_of[source]
+        types = ((name, inferred_of(item, name, fields[name])) for name in sorted(fields))
+        return {n: type_ for n, type_ in types if type_ is not None and is_inferable(of, state, n)}
 
     def _undeclared(self, state: SourceState, source: str, item: Item) -> dict[str, Any]:
         of = self.plan.source_of[source]
@@ -376,7 +377,8 @@ def _marker(item: Item, position: int) -> MarkerLine | None:
     if kind is None:
         return None
     text, partition = str(item[f"${kind}"]), item.get(PARTITION)
-    return MarkerLine(kind, text, position, problem=item.get("$problem"), partition=partition)
+    of_item = item.get("$translate"), item.get("$problem")
+    return MarkerLine(kind, text, position, *of_item, partition=partition)
 
 
 def _beaten(beat: Heartbeat, state: SourceState, latest: Latest) -> SourceState:

@@ -16,7 +16,9 @@ from cedilla.runtime.connectors.records.json_objects import is_text, json_text, 
 from cedilla.runtime.connectors.records.nested import Paths
 from cedilla.runtime.connectors.records.path_keys import Keys, key_values
 from cedilla.runtime.connectors.records.rejections import NO_OBJECT, OTHER_KEY, fault_in
+from cedilla.runtime.connectors.records.typed_rows import WHOLE, TypedRow
 from cedilla.runtime.connectors.records.values import decimal_of_json, elements_of, whole_of_json
+from cedilla.runtime.control.markers.unannounced import INFERRED, inferred
 from cedilla.runtime.engines.plain.node import control
 from cedilla.runtime.engines.plain.scalars.arithmetic import double
 from cedilla.runtime.engines.plain.scalars.versions import Version
@@ -114,3 +116,12 @@ def fault_of_keys(keys: Keys, types: Mapping[str, Type], paths: Paths, fields: d
     differing = (name for name in read if control(fields.setdefault(name, read[name])) != control(read[name]))
     name = next(differing, None)
     return None if name is None else f"{OTHER_KEY} {name}"
+
+
+def inferred_of(item: Mapping[str, Any], name: str, value: Any) -> Type | None:
+    """Returns the type that a field gives its attribute: by its column, else by its value; `None` for a column without
+    one."""
+    if not isinstance(item, TypedRow):
+        return inferred(value)
+    kind = item.kinds[name]
+    return INFERRED.get({"float": "double", **dict.fromkeys(WHOLE, "bigint")}.get(kind, kind))

@@ -24,13 +24,13 @@ from cedilla.runtime.connectors.formats.source import (
     StatisticsByFile,
     Types,
 )
+from cedilla.runtime.connectors.records.arrow_types import arrow_type
 from cedilla.runtime.connectors.records.marker import NEXT_FILE
 from cedilla.runtime.connectors.records.nested import Paths
 from cedilla.runtime.connectors.records.path_keys import Keys, key_values, keys_in, may_have_keys
 from cedilla.runtime.connectors.records.rejections import OTHER_KEY
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.storage.parquet import ColumnStatistics
-from cedilla.runtime.engines.spark.arrow_types import arrow_type
 from cedilla.runtime.engines.spark.frames import in_one_part, of_table
 
 _FILE, _BAD = "$key file", "$key fault"

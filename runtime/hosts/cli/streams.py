@@ -46,8 +46,8 @@ def validate_command(
 ) -> None:
     """Say whether a stream is valid: its markers, and its tuples by them. Exit status 1 if not. Starts no Spark.
 
-    STREAM is a file in JSON Lines or CSV, a folder of them, `-`, or a topic, HOST:PORT/TOPIC, each partition of which
-    is a stream.
+    STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a Delta table, `-`, or a topic,
+    HOST:PORT/TOPIC, each partition of which is a stream.
     """
     from cedilla.runtime.tools.stream_tools.validate import Verdict, validate, verdict_json, verdict_text
 
@@ -86,8 +86,8 @@ def suspect_command(
 ) -> None:
     """Look for changes of unit that no accent announces, and propose the accents. Exit status 1 if there are any.
 
-    STREAM is a file in JSON Lines or CSV, a folder of them, `-`, or a topic, HOST:PORT/TOPIC, each partition of which
-    is a stream. Starts no Spark.
+    STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a Delta table, `-`, or a topic,
+    HOST:PORT/TOPIC, each partition of which is a stream. Starts no Spark.
     """
     from cedilla.runtime.tools.stream_tools.groupings import Search, groupings_of
     from cedilla.runtime.tools.stream_tools.suspect import diagnostic, suspect_json
@@ -121,7 +121,8 @@ def suspect_command(
 def canonize_command(stream: Stream, rules: bool) -> None:
     """Write a valid stream in canonical order, and in the units of its start. Starts no Spark.
 
-    STREAM is a file in JSON Lines or CSV, a folder of them, `-`, or a partition of a topic, HOST:PORT/TOPIC/NUMBER.
+    STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a Delta table, `-`, or a partition of a
+    topic, HOST:PORT/TOPIC/NUMBER.
     """
     from collections import Counter
 
@@ -145,8 +146,9 @@ def canonize_command(stream: Stream, rules: bool) -> None:
 def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
     """Write markers at the end of a stream, after a check that they are right there. Starts no Spark.
 
-    STREAM is a file in JSON Lines, or a folder, into which a file is written; with --markers the file goes there. Or it
-    is a topic, HOST:PORT/TOPIC, each partition of which gets them, or one, HOST:PORT/TOPIC/NUMBER.
+    STREAM is a file in JSON Lines, or a folder, into which a file is written, of Parquet if its files are; with
+    --markers the file goes there. Or it is a topic, HOST:PORT/TOPIC, each partition of which gets them, or one,
+    HOST:PORT/TOPIC/NUMBER.
     MARKER is an accent, `[[s = 2, unit(t, degC)]]`, or a punctuation, `[ts < 60]`.
     """
     from cedilla.runtime.tools.produce.stream import Stream as Sender

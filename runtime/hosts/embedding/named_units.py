@@ -17,7 +17,7 @@ from cedilla.compiler.expressions.units.registry import UnknownUnit
 from cedilla.compiler.expressions.units.units import Mismatch, conversion
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.engines.spark.arrow_types import arrow_type
+from cedilla.runtime.connectors.records.arrow_types import arrow_type
 from cedilla.runtime.engines.spark.columns import type_named
 from cedilla.runtime.tools.reading.reading import Reading, emit_of
 

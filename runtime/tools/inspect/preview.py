@@ -21,13 +21,14 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import DiagnosticError, render
+from cedilla.runtime.connectors.records.json_objects import json_text
 from cedilla.runtime.engines.plain.node import Node, Row, without_places
 from cedilla.runtime.engines.plain.reference import Reference
 from cedilla.runtime.engines.plain.values import write_value
 from cedilla.runtime.epochs.options.options import Options, apply
+from cedilla.runtime.epochs.options.places import check_inputs
 from cedilla.runtime.tools.simulation.inputs import Input, is_marker
 from cedilla.runtime.tools.simulation.simulated_sources import SimulatedSources
-from cedilla.runtime.tools.simulation.simulation import check_readable
 from cedilla.runtime.tools.simulation.table_domains import with_domains
 
 MAX_LINES = 2_000
@@ -56,7 +57,7 @@ def preview_text(compiled: CompiledQuery, options: Options) -> str:
     Raises `DiagnosticError` for an input that cannot be read. A marker that ends the query is its last line.
     """
     plan = apply(compiled.plan, options)
-    check_readable(plan)
+    check_inputs(plan, stdin=True)
     sources = SimulatedSources.of(with_domains(plan))
     reference = Reference(sources.plan)
     steps = {node.name: Step() for node in (*plan.sources, *plan.operators)}
@@ -128,7 +129,7 @@ def _line(row: Row, facts: Facts) -> str:
     values: dict[str, Any] = {
         name: write_value(facts.types[name], row[name]) for name in facts.types if row.get(name) is not None
     }
-    return json.dumps(values, ensure_ascii=False)
+    return json_text(values)
 
 
 def _rejected(reference: Reference) -> Iterator[str]:

@@ -31,6 +31,7 @@ from cedilla.runtime.epochs.checkpoint.checkpoint_folder import CheckpointFolder
 from cedilla.runtime.epochs.checkpoint.inventory import quarantine_files
 from cedilla.runtime.epochs.checkpoint.journal import JOURNAL, read_journal
 from cedilla.runtime.epochs.checkpoint.set_aside import SetAsideLine, set_aside_lines
+from cedilla.runtime.tools.inspect.replayed_rows import rows_again
 
 RECORD = "replayed.json"
 """The document of a checkpoint with the files of the quarantine whose lines were sent again, by source and code."""
@@ -80,20 +81,29 @@ def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> list[Path]
     at = _folder_of(evolve(source, path=of.path_of_run(source.path)), replay.code)
     if not as_now:
         _check_units(checkpoint, of, source, replay)
-    contents: dict[Path, list[bytes]] = {}
+    by_folder: dict[Path, list[SetAsideLine]] = {}
     for _, line in replay.lines:
-        contents.setdefault(_with_keys(at, line), []).append(line.content + b"\n")
+        by_folder.setdefault(_with_keys(at, line), []).append(line)
     name = f"replay-{replay.code}-{max(epoch for epoch, _ in replay.lines):012d}"
+    contents = (
+        (folder, content)
+        for folder, lines in by_folder.items()
+        for content in (rows_again(lines) if source.format_kind.columnar else [_lines_again(lines)])
+    )
     paths: list[Path] = []
-    for folder, content in contents.items():
+    for folder, content in [*contents]:
         folder.mkdir(parents=True, exist_ok=True)
-        paths.append(_free(folder, name))
-        _aside(paths[-1]).write_bytes(b"".join(content))
+        paths.append(_free(folder, name, "parquet" if source.format_kind.columnar else "jsonl"))
+        _aside(paths[-1]).write_bytes(content)
     # The record comes first: after a crash in between, lines are missing until --again, and never there twice.
     _add_to_record(of.root, replay)
     for path in paths:
         _aside(path).rename(path)
     return paths
+
+
+def _lines_again(lines: Sequence[SetAsideLine]) -> bytes:
+    return b"".join(line.content + b"\n" for line in lines)
 
 
 def _with_keys(at: Path, line: SetAsideLine) -> Path:
@@ -128,8 +138,9 @@ def _folder_of(source: Source, code: str) -> Path:
     why = hint = None
     if code == LATE:
         why, hint = "late tuples are late again", "a new checkpoint, with the tuples in their place"
-    elif source.table or source.is_topic or source.format != "json" or at is None:
-        why, hint = "only streams of JSON in local folders take lines again", "--print writes the lines"
+    elif source.table or source.format not in ("json", "parquet") or at is None:
+        why = "only streams of JSON and Parquet in local folders take lines again"
+        hint = "--print writes the lines"
     elif source.by_name:
         why, hint = (
             f"`{source.name}` is ordered by name",
@@ -140,10 +151,10 @@ def _folder_of(source: Source, code: str) -> Path:
     return at
 
 
-def _free(folder: Path, name: str) -> Path:
+def _free(folder: Path, name: str, suffix: str) -> Path:
     """Returns the path of a new file."""
-    paths = (folder / f"{name}{f'-{n}' if n else ''}.jsonl" for n in range(1_000_000))
-    return next(path for path in paths if not path.exists())
+    paths = (folder / f"{name}{f'-{n}' if n else ''}.{suffix}" for n in range(1_000_000))
+    return next(path for path in paths if not (path.exists() or _aside(path).exists()))
 
 
 # --- the units of now ------------------------------------------------------------------------------------

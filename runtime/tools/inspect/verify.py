@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -18,15 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve, field, frozen
-from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import DOUBLE, Type, decimal_notation
-from cedilla.compiler.plan import Emit, Plan, Source
-from cedilla.runtime.connectors.formats.listing import listed_files
-from cedilla.runtime.connectors.formats.parquet.source import Parquet
-from cedilla.runtime.connectors.records.json_objects import json_text, parse_line, word
-from cedilla.runtime.connectors.records.lines import files_of, lines_of
-from cedilla.runtime.connectors.storage.files import Files
+from cedilla.compiler.plan import Emit, Plan
+from cedilla.runtime.connectors.records.file_lines import lines_in
+from cedilla.runtime.connectors.records.json_objects import json_text, word
+from cedilla.runtime.connectors.records.lines import LONGEST_OUTPUT_LINE, files_of
 from cedilla.runtime.engines.plain.decoder import Decoder, is_tuple
 from cedilla.runtime.engines.plain.node import Row, control
 from cedilla.runtime.engines.plain.output import Output
@@ -35,7 +31,6 @@ from cedilla.runtime.engines.plain.values import read_value, write_value
 from cedilla.runtime.epochs.options.options import Options, apply
 from cedilla.runtime.epochs.pipeline.program import start
 from cedilla.runtime.epochs.pipeline.running_epoch import Flow
-from cedilla.runtime.epochs.pipeline.sessions import engine_of, engine_session
 from cedilla.runtime.tools.inspect.status import read_status
 from cedilla.runtime.tools.simulation.simulated_sources import Offsets
 from cedilla.runtime.tools.simulation.simulation import replay
@@ -85,8 +80,7 @@ def verify(plan: Plan, flow: Flow, options: Options) -> list[Verdict]:
         for name, output in outputs.items():
             expected[name] += output.canonical
 
-    with ExitStack() as opened:
-        folder = opened.enter_context(tempfile.TemporaryDirectory())
+    with tempfile.TemporaryDirectory() as folder:
         sinks = {emit.name: f"{folder}/out/{emit.name}" for emit in plan.emits}
         plan = evolve(plan, emits=[_readable(emit, sinks[emit.name]) for emit in plan.emits])
         aside = Options(
@@ -101,65 +95,28 @@ def verify(plan: Plan, flow: Flow, options: Options) -> list[Verdict]:
             allow_modules=options.allow_modules,
             allow_paths=("/",),  # all others are checked by now
         )
-        binary = any(node.format == _BINARY for node in (*plan.sources, *plan.emits))
-        session = engine_session(plan, aside, engine_of(aside), lambda step: None)
-        spark = opened.enter_context(session) if binary else None
-        read = _as_json(spark, plan, f"{folder}/in")
         ignored = Options(allow_paths=("/",)), lambda line, code: None, gather
         topics = any(source.is_topic for source in plan.sources)
-        final = {} if topics else replay(read, *ignored)
-        start(apply(plan, aside), flow, aside, lambda report: None, spark)
+        final = {} if topics else replay(plan, *ignored)
+        start(apply(plan, aside), flow, aside, lambda report: None)
         if topics:  # other programs may write to them meanwhile
-            final = replay(read, *ignored, until=_offsets(f"{folder}/checkpoint"))
+            final = replay(plan, *ignored, until=_offsets(f"{folder}/checkpoint"))
         for emit in plan.emits:
             types[emit.name] = final[emit.relation].types
-        outputs = _as_json(spark, apply(plan, aside), f"{folder}/again").emits
         return [
             _verdict(emit.name, decoded(emit.path, types[emit.name]), expected[emit.name], types[emit.name])
-            for emit in outputs
+            for emit in apply(plan, aside).emits
         ]
 
 
-_BINARY = "parquet"
-
-
 def _readable(emit: Emit, folder: str) -> Emit:
-    return emit if emit.format in ("json", _BINARY) else evolve(emit, format="json", path=folder)
+    return emit if emit.format in ("json", "parquet") else evolve(emit, format="json", path=folder)
 
 
 def _offsets(checkpoint: str) -> Offsets:
     """Returns the offsets up to which a run has read its topics."""
     streams = read_status(checkpoint).sources
     return {s.name: {int(partition): offset for partition, offset in s.offsets.items()} for s in streams}
-
-
-def _as_json(spark: SparkSession | None, plan: Plan, folder: str) -> Plan:
-    """Returns the plan over copies in JSON Lines of existing Parquet files."""
-
-    def copied(node: Source | Emit) -> Source | Emit:
-        if spark is None or node.format != _BINARY:
-            return node
-        copy = f"{folder}/{node.name}" if Path(node.path).exists() else node.path
-        if copy != node.path:
-            _copy(spark, node.path, Path(copy))
-        return evolve(node, format="json", path=copy)
-
-    return evolve(plan, sources=list(map(copied, plan.sources)), emits=list(map(copied, plan.emits)))
-
-
-def _copy(spark: SparkSession, path: str, folder: Path) -> None:
-    """Copies a stream in Parquet to lines of JSON, file by file; for small streams, because all rows pass the
-    driver.
-    """
-    folder.mkdir(parents=True)
-    parquet = Parquet()
-    files = listed_files(Files(), path)
-    tables = {number: file for number, file in enumerate(files) if not file.is_markers}
-    rows = parquet.lines(spark, tables).orderBy("file", "ordinal").collect() if tables else []
-    for number, file in enumerate(files):
-        lines = "".join(f"{row['raw']}\n" for row in rows if row["file"] == file.uri)
-        lines = Files().read(file.path) if file.is_markers else lines
-        (folder / f"{number:09d}.jsonl").write_text(lines, encoding="utf-8")
 
 
 def _shown(row: Row) -> str:
@@ -183,8 +140,8 @@ def decoded(path: str, types: Mapping[str, Type]) -> list[Row]:
     decoder = Decoder(lambda name, value: _comparable(types.get(name), value))
     rows: list[Row] = []
     for file in files_of(path) if Path(path).exists() else ():
-        for line in lines_of(file):
-            item = parse_line(line.text)
+        for line in lines_in(file, limit=LONGEST_OUTPUT_LINE):
+            item = line.holds()
             row = decoder.feed(item)
             if is_tuple(item) and row is not None:
                 rows.append(row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from errno import ENOSPC
 from pathlib import Path
@@ -89,7 +90,12 @@ class Published(Target):
             raise _refused(folder, problem) from None
         _lock(self._lock, folder)
         self._folder = folder
+        self.be_of("jsonl", lambda lines: "".join(lines).encode())
         self._lines: list[str] = []
+
+    def be_of(self, suffix: str, content: Callable[[Sequence[str]], bytes]) -> None:
+        """Gives new files another format: `content` makes the bytes of lines."""
+        self._suffix, self._content = suffix, content
 
     def write(self, text: str) -> None:
         self._lines.append(text)
@@ -97,10 +103,10 @@ class Published(Target):
     def flush(self) -> None:
         if not self._lines:
             return
-        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}Z.jsonl"
+        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}Z.{self._suffix}"
         aside = self._folder / f"_{name}"
         try:
-            aside.write_text("".join(self._lines), "utf-8")
+            aside.write_bytes(self._content(self._lines))
             aside.rename(self._folder / name)
         except OSError as problem:
             raise _refused(self._folder, problem) from None

@@ -15,8 +15,10 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.formatting.expression_formatter import unit_text
-from cedilla.runtime.connectors.records.lines import Line
+from cedilla.runtime.connectors.records.file_lines import format_of
+from cedilla.runtime.connectors.records.lines import Line, stream_files
 from cedilla.runtime.connectors.records.tuple_lines import tuples_of
+from cedilla.runtime.connectors.records.typed_files import parquet_of
 from cedilla.runtime.connectors.topics.topic_lines import place_of
 from cedilla.runtime.epochs.options.permissions import folder_of
 from cedilla.runtime.tools.produce.files import Appended, Published, Target
@@ -51,11 +53,11 @@ _NEXT_FILE = 0.002
 class Stream:
     """The end of a stream.
 
-    `to`: a file in JSON Lines, which is made or continued; a folder, to which each `flush` adds a new file; a
-    topic, `host:9092/topic?key=s`, or one partition, `host:9092/topic/2`, to which each `flush` is a
-    transaction; or an object with a `write`, on which a new stream begins. The attributes come from `source`
-    of `query` (its only source by default) or from `schema`, the text between the parentheses of a `stream`.
-    `markers`: a folder that takes the markers, next to the folder of tuples.
+    `to`: a file in JSON Lines, which is made or continued; a folder, to which each `flush` adds a new file, of Parquet
+    if its files are or `query` reads it so; a topic, `host:9092/topic?key=s`, or one partition, `host:9092/topic/2`, to
+    which each `flush` is a transaction; or an object with a `write`, on which a new stream begins. The attributes come
+    from `source` of `query` (its only source by default) or from `schema`, the text between the parentheses of a
+    `stream`. `markers`: a folder that takes the markers, next to the folder of tuples.
 
     The present content of a stream is read first. Every method raises `DiagnosticError` with the errors of
     `cedilla validate`, and then writes nothing; RQ435 to RQ437, RQ442 to RQ445 and RQ449 for the target. A
@@ -104,6 +106,8 @@ class Stream:
             self._source: Source = schema.source
             if isinstance(self._tuples, Sent):
                 self._tuples.check_key(self._source)
+            if isinstance(self._tuples, Published) and _is_parquet(self.name, self._source):
+                self._tuples.be_of("parquet", self._as_parquet)
             # Each partition of a topic is a stream of its own.
             self._checkers = {part: StreamChecker(schema, is_reader=False) for part in self._parts()}
             for checker, stream in zip(self._checkers.values(), streams, strict=True):
@@ -215,6 +219,10 @@ class Stream:
         for doubt in doubts.values():
             self._on_warning(doubt)
 
+    def _as_parquet(self, lines: Sequence[str]) -> bytes:
+        (checker,) = self._checkers.values()
+        return parquet_of(lines, {**checker.state.types, **checker.state.field_types})
+
     def flush(self) -> None:
         """Makes all lines visible to readers: in a folder, a new file appears."""
         self._on_targets("flush")
@@ -278,6 +286,14 @@ def _target(path: str) -> Target:
         raise failure("RQ435", "lines cannot be added to standard input", hint="a file, or a folder")
     is_folder = path.endswith("/") or Path(path).is_dir()
     return Published(Path(path)) if is_folder else Appended(Path(path))
+
+
+def _is_parquet(path: str, source: Source) -> bool:
+    """Returns True for a folder of Parquet: by the query that reads it, else by its first file."""
+    if source.format == "parquet":
+        return True
+    first = next((file for file, _ in stream_files(path, None)), None)
+    return first is not None and format_of(first) == "parquet"
 
 
 def _beside(tuples: Target | Writable, markers: str) -> Published:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context
 from itertools import groupby
 from pathlib import Path
@@ -15,9 +15,11 @@ from typing import Any
 from attrs import define, field, frozen
 
 from cedilla.compiler.compile import CompiledQuery, compile_query
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Plan, folders
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.connectors.records.json_objects import json_text, number_of
+from cedilla.runtime.connectors.records.typed_files import parquet_of
 from cedilla.runtime.engines.plain.output import Output
 from cedilla.runtime.epochs.options.options import Options
 from cedilla.runtime.tools.query_tests.pages import QUARANTINE, Block, Case
@@ -76,9 +78,23 @@ class _Run:
         """Writes a file of a source, younger than those before it."""
         path = self.folder / block.name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(block.text, "utf-8")
+        if block.kind == "json" and path.suffix == ".parquet":
+            path.write_bytes(parquet_of(block.text.split("\n"), self._types(block.name)))
+        else:
+            path.write_text(block.text, "utf-8")
         self.files += 1
         os.utime(path, (self.files, self.files))
+
+    def _types(self, name: str) -> Mapping[str, Type]:
+        """Returns the types of the attributes that the query reads from a file; none of a query with an error, which
+        the expected block reports."""
+        try:
+            plan = self._compiled().plan
+        except DiagnosticError:
+            return {}
+        paths = ((node.partition(".")[0], path) for node, path, _ in folders(plan))
+        of = (plan.source_of[node] for node, path in paths if name.startswith(f"{path.strip('/')}/"))
+        return {attribute.name: attribute.type for source in of for attribute in source.attributes}
 
     def compared(self, block: Block) -> Failure | None:
         """Returns how a block differs from what the query gives now."""

@@ -1,8 +1,9 @@
 """Pages of tests: sections of blocks that are read from top to bottom.
 
 `rq` is the query from there on, ``rq pumps.rq`` that of a file. ``json pumps/1.jsonl`` writes a file of the folder
-`pumps`; ``csv`` does too. ``json flow`` is what the query has written for `flow` by then, ``json quarantine`` the lines
-that it has set aside, `error` the code that ends it. Blocks before the first section are at the start of each.
+`pumps`, ``json pumps/1.parquet`` one of Parquet with the same rows; ``csv`` and ``xml`` do too. ``json flow`` is what
+the query has written for `flow` by then, ``json quarantine`` the lines that it has set aside, `error` the code that
+ends it. Blocks before the first section are at the start of each.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from cedilla.runtime.connectors.records.json_objects import json_text, number_of
 
 _SECTION = re.compile(r"^## (?P<title>.*)\n(?P<text>(?:(?!## ).*\n)*)", re.MULTILINE)
 _BLOCK = re.compile(
-    r"^```(?P<kind>rq|json|csv|error)(?: (?P<name>\S+))?\n(?P<text>(?:.*\n)*?)```$", re.MULTILINE
+    r"^```(?P<kind>rq|json|csv|xml|error)(?: (?P<name>\S+))?\n(?P<text>(?:.*\n)*?)```$", re.MULTILINE
 )
 QUARANTINE = "quarantine"
 
@@ -79,13 +80,13 @@ def cases(page: Path) -> list[Case]:
 def checked_cases(page: Path) -> list[Case]:
     """Returns the sections of a page. Raises `DiagnosticError` RQ456 for a page that tests nothing, or cannot be read.
 
-    Every line of an expected output must be a JSON object.
+    Every line of an expected output, and of a file of Parquet, must be a JSON object.
     """
     try:
         sections = cases(page)
         for case in sections:
             for block in case.blocks():
-                if block.is_expected and block.kind == "json":
+                if block.kind == "json" and (block.is_expected or block.name.endswith(".parquet")):
                     block.items()
     except (OSError, ValueError) as reason:
         hint = "a page in UTF-8; each line of an expected output is a JSON object"

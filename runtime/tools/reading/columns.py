@@ -147,7 +147,7 @@ def arrow_table(rows: Iterable[Mapping[str, Any]], units: Units) -> pyarrow.Tabl
     """Returns a table with a column for each attribute, null for undefined values."""
     import pyarrow as pa
 
-    from cedilla.runtime.engines.spark.arrow_types import arrow_type
+    from cedilla.runtime.connectors.records.arrow_types import arrow_type
 
     typed = columns(rows, units)
     return pa.table({name: pa.array(values, arrow_type(type_)) for name, (type_, values) in typed.items()})

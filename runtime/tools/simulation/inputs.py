@@ -49,6 +49,11 @@ def parsed(source: Source, line: Line) -> Input:
         return Input(source.name, _of_record(line), line)
     if line.item is not None:
         return Input(source.name, line.item, line)
+    if line.problem is not None:
+        return Input(source.name, {"$malformed": line.text, "$problem": line.problem}, line)
+    if line.translate is not None:
+        text = line.holds()["$punctuation"]
+        return Input(source.name, {"$punctuation": text, "$translate": line.translate}, line)
     fault = line.fault
     try:
         item: Any = line.holds() if line.is_utf8 else None

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import PARTITION
-from cedilla.runtime.connectors.records.csv_lines import lines_in
+from cedilla.runtime.connectors.records.file_lines import lines_in
 from cedilla.runtime.connectors.records.file_names import disorder_note
 from cedilla.runtime.connectors.records.lines import Line, files_of, stream_files
 from cedilla.runtime.connectors.records.tuple_lines import tuples_of
@@ -82,8 +82,14 @@ class SimulatedSources:
         if source.name in self.topics:
             yield from (partial(self._records, source, n) for n in self.ends[source.name])
             return
+        allowed, data = self.plan.allowed, None
+        if source.format_kind.is_table:
+            from cedilla.runtime.connectors.formats.parquet.local_tables import table_files
+
+            skips = self.plan.settings["gaps"] == "skip"
+            data = table_files(source.path, source.name, allowed=allowed, skips=skips)
         for file, is_markers in stream_files(
-            source.path, source.markers, by_name=source.by_name, allowed=self.plan.allowed
+            source.path, source.markers, by_name=source.by_name, allowed=allowed, data=data
         ):
             yield partial(_lines, source, file, self.plan.longest_line, is_markers=is_markers)
 
@@ -112,7 +118,7 @@ def _lines(source: Source, file: Any, longest: int, *, is_markers: bool) -> Iter
 def order_notes(plan: Plan) -> Iterator[str]:
     """Yields the notes on the order of files that `run` also gives."""
     for source in plan.sources:
-        if not (source.table or source.is_topic or source.path == "-"):
+        if source.format_kind.place == "folder" and not source.table and source.path != "-":
             files = files_of(source.path, by_name=source.by_name)
             note = disorder_note(source.name, (str(file) for file in files), by_name=source.by_name)
             if note is not None:

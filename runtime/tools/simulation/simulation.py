@@ -49,7 +49,7 @@ def simulate(
     """
     compiled, name = compiled_query(query)
     options = printing(compiled.plan, (options or Options()).of_query(name, compiled.plan))
-    check_readable(apply(compiled.plan, options))
+    check_inputs(apply(compiled.plan, options), stdin=True)
     for emit in compiled.plan.emits:
         if is_topic(options.sinks.get(emit.name, "-")):
             message = (
@@ -96,7 +96,7 @@ def replay(
     """
     plan = apply(plan, options)
     check_paths(plan)
-    check_readable(plan)
+    check_inputs(plan, stdin=True)
     sources = SimulatedSources.of(with_domains(plan), until)
     plan = sources.plan
     reference, watches, strangers = Reference(plan), SimulatedWatches.of(plan), SimulatedStrangers(plan)
@@ -157,16 +157,6 @@ def _waiting(reference: Reference) -> Iterator[Diagnostic]:
                 waiting.text() if waiting.missing else f"{waiting.short()} open: nothing has closed them yet"
             )
             yield Diagnostic("RQ234", "note", text, release.operator.span, (), hint)
-
-
-def check_readable(plan: Plan) -> None:
-    """Raises `DiagnosticError`: RQ406 for a source that the reference does not read, RQ401 for one that is missing."""
-    for source in plan.sources:
-        if not (source.format_kind.simulated or source.is_topic):
-            message = f"`{source.format}` cannot be simulated: only JSON Lines, CSV, OTLP and topics are"
-            hint = "`cedilla run` reads every format; `cedilla verify` takes Parquet, too"
-            raise failure("RQ406", message, source.span, hint=hint)
-    check_inputs(plan, stdin=True)
 
 
 def _refuse(settings: Mapping[str, str], rejected: Sequence[tuple[Input, str]]) -> None:

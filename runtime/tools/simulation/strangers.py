@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from attrs import define, field
 
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.connectors.records.json_objects import parse_line
+from cedilla.runtime.connectors.records.json_objects import JsonObject
+from cedilla.runtime.connectors.records.lines import Line
 from cedilla.runtime.connectors.records.near_names import NearNames, lacks_names
 from cedilla.runtime.connectors.records.nested import whole_of
 from cedilla.runtime.connectors.records.path_keys import KEYS, UnreadKeys
+from cedilla.runtime.connectors.records.typed_rows import TypedRow
 from cedilla.runtime.connectors.records.unrelated_files import (
     has_some,
     is_asked,
@@ -54,7 +57,7 @@ class SimulatedStrangers:
             key = line.source, file
             if self._files.get(key, ()) is None:
                 continue
-            item, paths = parse_line(line.line.text), paths_read(source, attributes)
+            item, paths = _whole(line.line), paths_read(source, attributes)
             if has_some(item, paths) or any((name,) in paths for name in path_keys):
                 self._files[key] = None
             else:
@@ -74,3 +77,9 @@ class SimulatedStrangers:
         for (name, file), keys in self._files.items():
             if keys is not None:
                 yield unrelated_file(self._plan.source_of[name], file, keys, states[name].field_types)
+
+
+def _whole(line: Line) -> Mapping[str, Any]:
+    """Returns a tuple as its producer has written it; of a row of typed columns, all of them."""
+    item = whole_of(line.holds())
+    return JsonObject.fromkeys(item.kinds) if isinstance(item, TypedRow) else item

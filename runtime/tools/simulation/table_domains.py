@@ -9,7 +9,7 @@ from attrs import evolve
 from cedilla.compiler.plan import DEFAULTS, Plan, Source
 from cedilla.compiler.regions import UNDEFINED, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.connectors.records.csv_lines import lines_in
+from cedilla.runtime.connectors.records.file_lines import lines_in
 from cedilla.runtime.connectors.records.lines import files_of
 from cedilla.runtime.connectors.records.lines import local_path as local
 from cedilla.runtime.connectors.records.tuple_lines import tuples_of
@@ -21,9 +21,9 @@ from cedilla.runtime.tools.simulation.inputs import is_marker, keys_of_file, par
 
 
 def with_domains(plan: Plan) -> Plan:
-    """Returns the plan with the domains of its tables, read from local folders of JSON Lines.
+    """Returns the plan with the domains of its tables, read from local folders.
 
-    Raises `DiagnosticError`: RQ401 (no such folder, standard input), RQ406 (another format), RQ416, RQ417, or
+    Raises `DiagnosticError`: RQ401 (no such folder, standard input), RQ406 (a topic), RQ416, RQ417, or
     for a bad marker in a table.
     """
     return looked_up(plan, _read)[0] if any(listed(plan)) else plan
@@ -38,17 +38,16 @@ def with_permitted_domains(plan: Plan, allowed: Iterable[str]) -> Plan:
 
 
 def can_read(plan: Plan) -> bool:
-    """Returns True if the tables of domains are existing local folders of JSON Lines or CSV."""
+    """Returns True if the tables of domains are existing local folders."""
     tables = (plan.source_of[c.table] for *_, c in listed(plan))
     return all(_complaint(table) is None for table in tables)
 
 
 def _complaint(table: Source) -> Diagnostic | None:
     what = f"table `{table.name}`, which gives a domain,"
-    if not table.format_kind.simulated:
-        hint = "`cedilla run` reads every format"
-        message = f"the {what} is in {table.format}, and only JSON Lines, CSV and OTLP are read here"
-        return Diagnostic("RQ406", "error", message, table.span, help=hint)
+    if table.is_topic:
+        hint = "`cedilla run` reads it"
+        return Diagnostic("RQ406", "error", f"the {what} is a topic", table.span, help=hint)
     if table.path == "-":
         hint = "a folder, into which the lines are written"
         return Diagnostic("RQ401", "error", f"the {what} cannot be standard input", table.span, help=hint)

@@ -28,7 +28,7 @@ class SimulatedCauses:
     def see(self, aside: Iterable[tuple[Input, str]]) -> None:
         """Takes rejected lines with their codes."""
         for line, code in aside:
-            if code == "RQ301":
+            if code == "RQ301" and not self._plan.source_of[line.source].format_kind.columnar:
                 self._counts[line.source] = self._counts.get(line.source, 0) + 1
                 if self._counts[line.source] <= _MAX:
                     bad = BadLine(line.line.place, self._head(line))

@@ -2,5 +2,5 @@
 changes.
 
 In: lines. Out: findings, canonical streams, proposals. Imports `records`, `change_detection`, `plain`, `topics`,
-`accents`, `descriptions`, `markers` and `sources`.
+`formats`, `accents`, `descriptions`, `markers` and `sources`.
 """

@@ -9,9 +9,10 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.connectors.records.csv_lines import lines_in
-from cedilla.runtime.connectors.records.lines import Line, files_of, stream_files
+from cedilla.runtime.connectors.records.file_lines import lines_in
+from cedilla.runtime.connectors.records.lines import Line, stream_files
 from cedilla.runtime.connectors.records.path_keys import keys_below
+from cedilla.runtime.connectors.records.table_folders import is_delta
 from cedilla.runtime.connectors.records.tuple_lines import tuples_of
 from cedilla.runtime.connectors.topics.topic_lines import RecordedTopic, place_of
 from cedilla.runtime.tools.stream_tools.schema import SAMPLE, Schema, inferred_schema
@@ -54,16 +55,17 @@ def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
     """Returns the lines of a file, a folder, or `-`, in order, with those of its folder of markers in
     between.
 
-    Raises `DiagnosticError` RQ410 without a stream, or a file is Parquet.
+    Raises `DiagnosticError` RQ410 without a stream.
     """
     for name in (path, markers or path):
         if name != "-" and not Path(name).exists():
             raise _no_stream(f"the stream {name} does not exist")
-    files = stream_files(path, markers) if markers else [(file, False) for file in files_of(path)]
-    for file, _ in files if path != "-" else ():
-        with file.open("rb") as stream:
-            if stream.read(len(_PARQUET)) == _PARQUET:
-                raise _no_stream(f"{file} is Parquet, and only JSON Lines and CSV are read here")
+    data = None
+    if is_delta(path):
+        from cedilla.runtime.connectors.formats.parquet.local_tables import table_files
+
+        data = table_files(path, path)
+    files = stream_files(path, markers, data=data)
     return chain.from_iterable(_lines(path, file, only_markers=only) for file, only in files)
 
 
@@ -73,11 +75,11 @@ def _lines(path: str, file: Path, *, only_markers: bool) -> Iterator[Line]:
         yield evolve(line, only_markers=only_markers, keys=keys) if only_markers or keys else line
 
 
-_PARQUET = b"PAR1"
-
-
 def _no_stream(message: str) -> DiagnosticError:
-    hint = "a file in JSON Lines or CSV, a folder of such files, a topic `host:9092/topic`, or `-`"
+    hint = (
+        "a file in JSON Lines, CSV, Parquet or XML, a folder of such files, a Delta table, a topic "
+        "`host:9092/topic`, or `-`"
+    )
     return failure("RQ410", message, hint=hint)
 
 

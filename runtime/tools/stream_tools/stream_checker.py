@@ -40,6 +40,7 @@ from cedilla.runtime.connectors.records.rejections import (
     of_fault,
     reason,
 )
+from cedilla.runtime.connectors.records.typed_rows import TypedRow
 from cedilla.runtime.connectors.records.values import applied, near_digits, value_of_json
 from cedilla.runtime.control.markers.absent import about_absent
 from cedilla.runtime.control.markers.epoch_changes import begun, changes
@@ -128,16 +129,20 @@ class StreamChecker:
         try:
             if line.is_csv and csv_records.is_marker(line.text):
                 return None, [_complaint(line, "RQ212", *csv_records.NO_MARKERS)]
+            if line.problem is not None:
+                return None, [_complaint(line, "RQ212", *line.problem)]
             item = line.holds()
             if not line.is_utf8:
                 raise ValueError("it is not UTF-8")
         except ValueError as problem:
             return None, [_complaint(line, *self._unreadable(line, problem))]
-        kind, marker = marker_of(line.text, item, self._declared) or (None, None)
+        is_typed = isinstance(item, TypedRow)  # whose columns of markers are null
+        kind, marker = (None if is_typed else marker_of(line.text, item, self._declared)) or (None, None)
         if kind is not None and kind not in KINDS:
             return None, [_complaint(line, "RQ212", *near_markers.problem(line.text))]
         if kind is not None:
-            return self._marker(kind, str(marker), line)
+            text = str(marker) if line.translate is None else line.translate(self.state.field_types)
+            return self._marker(kind, text, line)
         if line.only_markers:
             return None, [_complaint(line, "RQ224", *STRAY)]
         return self._tuple(item, line)

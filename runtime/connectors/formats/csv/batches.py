@@ -32,6 +32,7 @@ from cedilla.runtime.connectors.formats.lines.batches import (
     whole_numbers,
 )
 from cedilla.runtime.connectors.formats.lines.blocks import Block, Places
+from cedilla.runtime.connectors.records.arrow_types import arrow_type
 from cedilla.runtime.connectors.records.csv_records import (
     FALSE,
     MARK,
@@ -42,7 +43,6 @@ from cedilla.runtime.connectors.records.csv_records import (
 )
 from cedilla.runtime.connectors.records.json_objects import JsonObject
 from cedilla.runtime.connectors.records.nested import Paths, by_names
-from cedilla.runtime.engines.spark.arrow_types import arrow_type
 
 pc: Any = pyarrow.compute
 

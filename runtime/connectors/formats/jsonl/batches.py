@@ -35,10 +35,10 @@ from cedilla.runtime.connectors.formats.lines.batches import (
 from cedilla.runtime.connectors.formats.lines.blocks import BLANK, Block, Places, place_of
 from cedilla.runtime.connectors.formats.lines.text_format import tuple_rows
 from cedilla.runtime.connectors.formats.source import quoted
+from cedilla.runtime.connectors.records.arrow_types import arrow_type
 from cedilla.runtime.connectors.records.json_objects import DEEPEST, JsonObject, parse_line
 from cedilla.runtime.connectors.records.nested import by_names
 from cedilla.runtime.connectors.records.rejections import no_object
-from cedilla.runtime.engines.spark.arrow_types import arrow_type
 from cedilla.runtime.engines.spark.workers import in_workers
 
 pc: Any = pyarrow.compute

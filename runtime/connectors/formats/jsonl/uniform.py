@@ -20,7 +20,7 @@ from attrs import frozen
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime.connectors.formats.lines.batches import FROM_TEXTS, fits, read_texts, whole_numbers
 from cedilla.runtime.connectors.formats.lines.blocks import Places
-from cedilla.runtime.engines.spark.arrow_types import arrow_type
+from cedilla.runtime.connectors.records.arrow_types import arrow_type
 
 pc: Any = pyarrow.compute
 

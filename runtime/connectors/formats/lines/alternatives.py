@@ -19,8 +19,8 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan.field_paths import EitherPath, FieldPath, alternatives, leads_into
 from cedilla.runtime.connectors.formats.lines.batches import TextBatches
 from cedilla.runtime.connectors.formats.lines.blocks import Places
+from cedilla.runtime.connectors.records.arrow_types import arrow_type
 from cedilla.runtime.connectors.records.nested import Paths, all_paths
-from cedilla.runtime.engines.spark.arrow_types import arrow_type
 
 pc: Any = pyarrow.compute
 

@@ -25,12 +25,12 @@ from cedilla.compiler.regions import POSITION
 from cedilla.runtime.connectors.formats.lines.blocks import Block, Places
 from cedilla.runtime.connectors.formats.lines.local_times import moments_in
 from cedilla.runtime.connectors.formats.source import CORRUPT
+from cedilla.runtime.connectors.records.arrow_types import arrow_type
 from cedilla.runtime.connectors.records.json_objects import JsonObject, read_strings, word
 from cedilla.runtime.connectors.records.lines import too_long
 from cedilla.runtime.connectors.records.nested import THOUSANDS
 from cedilla.runtime.connectors.records.rejections import fault_in
 from cedilla.runtime.connectors.records.values import elements_of, value_of_json
-from cedilla.runtime.engines.spark.arrow_types import arrow_type
 
 pc: Any = pyarrow.compute
 

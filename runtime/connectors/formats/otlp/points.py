@@ -22,6 +22,7 @@ from cedilla.runtime.connectors.formats.lines.batches import FROM_TEXTS, fits, o
 from cedilla.runtime.connectors.formats.lines.blocks import Places
 from cedilla.runtime.connectors.formats.otlp.levels import Kind, Refused, field_at, inside
 from cedilla.runtime.connectors.formats.otlp.two_names import OF_INSTANCE, replaced_points
+from cedilla.runtime.connectors.records.arrow_types import arrow_type
 from cedilla.runtime.connectors.records.json_objects import json_text
 from cedilla.runtime.connectors.records.otlp import (
     FIELDS_OF,
@@ -32,7 +33,6 @@ from cedilla.runtime.connectors.records.otlp import (
     shortest,
 )
 from cedilla.runtime.connectors.records.rejections import REPLACED
-from cedilla.runtime.engines.spark.arrow_types import arrow_type
 
 pc: Any = pyarrow.compute
 

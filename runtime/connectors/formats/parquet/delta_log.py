@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.records.foreign import json_value
@@ -123,6 +123,22 @@ class DeltaLog:
         whole = name if re.match(r"[a-zA-Z][\w+.-]*:/|/", name) else f"{self.table}/{name}"
         self.files.check_inside(whole, self.table)
         return FoundFile(self.files.absolute(whole), modified, size)
+
+    def growth(self, *, skips: bool) -> list[FoundFile]:
+        """Returns the files of all present versions in order, each at the time of its version. `skips`: passes over
+        versions that take rows back, for which it otherwise raises as `changed` does."""
+        first, *later = self.entries()
+        files = (
+            sorted(self.snapshot(first), key=lambda file: (file.modified, file.path)) if first.version else []
+        )
+        moment = max((file.modified for file in files), default=0)
+        for entry in later if first.version else (first, *later):
+            added, change = self.added(entry)
+            if change is not None and not skips:
+                raise self.changed(entry.version, change)
+            moment = max(entry.file.modified, moment + 1)
+            files += [evolve(file, modified=moment) for file in added if change is None]
+        return files
 
     def _check(self, protocol: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
         """Raises `DiagnosticError` RQ472 if a table contains values that its files do not show."""

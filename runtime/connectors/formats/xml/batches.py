@@ -26,11 +26,11 @@ from cedilla.runtime.connectors.formats.lines.blocks import Block, Places
 from cedilla.runtime.connectors.formats.xml.blocks import XmlBlock
 from cedilla.runtime.connectors.formats.xml.markers import tuple_lines
 from cedilla.runtime.connectors.formats.xml.tags import Elements, Leaves, elements_of
+from cedilla.runtime.connectors.records.arrow_types import arrow_type
 from cedilla.runtime.connectors.records.json_objects import JsonObject
 from cedilla.runtime.connectors.records.nested import Paths, by_names
 from cedilla.runtime.connectors.records.xml_records import parse_element
 from cedilla.runtime.connectors.records.xmltext import unescaped
-from cedilla.runtime.engines.spark.arrow_types import arrow_type
 
 pc: Any = pyarrow.compute
 

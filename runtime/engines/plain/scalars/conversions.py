@@ -6,11 +6,11 @@ import math
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from cedilla.compiler.expressions.types import decimal_notation, moments
+from cedilla.runtime.connectors.records.typed_rows import java_text
 from cedilla.runtime.engines.plain.scalars.arithmetic import double, is_odd
 from cedilla.runtime.engines.plain.scalars.times import midnight
 
@@ -67,16 +67,8 @@ def _to_string(value: Any) -> str:
 
 def _java(value: float) -> str:
     """Returns a double as Java writes it; whole numbers as if they were of a whole type."""
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if value == math.floor(value) and abs(value) < 1e15:
-        return str(int(value))
-    if 1e-3 <= abs(value) < 1e7:
-        return repr(value)
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    first, *rest = map(str, digits)
-    return f"{'-' if sign else ''}{first}.{''.join(rest) or '0'}E{exponent + len(digits) - 1}"
+    is_whole = math.isfinite(value) and value == math.floor(value) and abs(value) < 1e15
+    return str(int(value)) if is_whole else java_text(value)
 
 
 def _to_date(value: Any) -> date | None:

@@ -233,7 +233,7 @@ def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession
     }
     for number, columns in {**{n: c for n, (c, _) in good.items()}, **bad}.items():
         write_typed_rows(run, number, k=f"{number}L", **columns)
-    run.process()
+    run.agreed()
     output = {row["k"]: row for row in run.output("r")}
     assert output == {number: {"k": number, **values} for number, (_, values) in good.items()}
     rejected = {json.loads(r["raw"])["k"]: r for r in run.quarantine("r")}
@@ -255,7 +255,7 @@ def test_columns_that_nothing_announced(spark: SparkSession, tmp_path: Path, dri
     write_typed_rows(run, 2, k="2L", new="CAST(1.5 AS FLOAT)")
     write_typed_rows(run, 3, k="3L", many="array(1)")
     write_typed_rows(run, 4, k="4L")
-    run.process()
+    run.agreed()
     tuples = {row["k"]: row for row in run.output("r") if is_tuple(row)}
     rejected = {json.loads(r["raw"])["k"]: r["code"] for r in run.quarantine("r")}
     if drift == "ignore":

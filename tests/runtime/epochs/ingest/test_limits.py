@@ -24,8 +24,8 @@ from cedilla.runtime import simulate
 from cedilla.runtime.connectors.formats.csv.batches import RecordBatches
 from cedilla.runtime.connectors.formats.csv.blocks import CsvPart
 from cedilla.runtime.connectors.formats.lines.blocks import Block, Part, lines_at
-from cedilla.runtime.connectors.records.csv_lines import lines_in
 from cedilla.runtime.connectors.records.csv_records import Header
+from cedilla.runtime.connectors.records.file_lines import lines_in
 from cedilla.runtime.connectors.records.lines import LONGEST_LINE
 from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.control.markers import unannounced

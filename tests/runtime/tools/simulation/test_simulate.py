@@ -112,7 +112,7 @@ def test_simulate_prints_and_ends_at_a_bad_marker(folder: Path) -> None:
 
 def test_simulate_refuses_what_it_cannot_do(folder: Path) -> None:
     (folder / "x.rq").write_text(QUERY.replace("from json", "from xml"))
-    assert "RQ406" in cedilla("simulate", "x.rq").output
+    assert "error[RQ212]: an element that looks like a marker" in cedilla("simulate", "x.rq").output
     assert "RQ401" in cedilla("simulate", "q.rq", "--source", "pumps=nowhere").output
 
 
@@ -393,7 +393,7 @@ def test_verify_compares_spark_with_the_reference(
 ) -> None:
     plan, flow = load(compile_query(QUERY))
     real = verifying.start
-    monkeypatch.setattr(verifying, "start", lambda p, f, o, report, _: real(p, f, o, report, spark))
+    monkeypatch.setattr(verifying, "start", lambda p, f, o, report: real(p, f, o, report, spark))
     here = Options(sources={"pumps": str(folder / "pumps")})  # Spark may have been started elsewhere
     (verdict,) = verifying.verify(plan, flow, here)
     assert verdict.text() == "flow: 2 tuples, decode(out) = query(decode(in))"
@@ -416,7 +416,7 @@ def test_verify_finds_no_difference_at_the_ends_of_time(
     """
     plan, flow = load(compile_query(query))
     real = verifying.start
-    monkeypatch.setattr(verifying, "start", lambda p, f, o, report, _: real(p, f, o, report, spark))
+    monkeypatch.setattr(verifying, "start", lambda p, f, o, report: real(p, f, o, report, spark))
     (verdict,) = verifying.verify(plan, flow, Options())
     assert verdict.text() == "hours: 3 tuples, decode(out) = query(decode(in))"
 
