@@ -45,5 +45,5 @@ def format_of(file: Path) -> str:
 
 
 def _typed(file: Path, limit: int) -> Generator[Line]:
-    """Yields the rows of a Parquet file, or the lines of a file of markers that an output has beside it."""
+    """Yields the rows of a Parquet file, or the lines of a file of markers among them."""
     return lines_of(file, limit) if is_marker_file(str(file)) else parquet_lines(file)

@@ -123,7 +123,7 @@ def _kinds(schema: pa.Schema) -> Mapping[str, str]:
 
 
 def _values(column: pa.Array) -> list[Any]:
-    """Returns the values of a column as those of JSON, doubles as they are."""
+    """Returns the values of a column as those of JSON, and doubles unchanged."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -183,5 +183,5 @@ def _exact(value: Any) -> Any:
 
 
 def _shown(value: Any) -> Any:
-    """Returns a value for a text, in which bytes that are not UTF-8 have replacement characters."""
+    """Returns a value for a text. Bytes that are not UTF-8 become replacement characters."""
     return decoded(b"\xff") if isinstance(value, NoObject) else value

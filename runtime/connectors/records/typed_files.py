@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def parquet_of(lines: Iterable[str], types: Mapping[str, Type]) -> bytes:
     """Returns a file with a row for each line, tuple or marker. `types`: those of attributes; a column with a value of
-    another type has the type of its values. Raises `ValueError` for a line that is no object."""
+    another type has the type of its values. Raises `ValueError` for a line without an object."""
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -1,8 +1,8 @@
-"""Rows of files with typed columns as tuples: what the type of a column says, and the text of a value does not.
+"""Rows of files with typed columns as tuples.
 
-A row is an object like that of a line of JSON. Its columns decide more: a text is no time, although the same text in a
-line of JSON is one. A double is a whole number only if no digit of it can be lost. `formats.parquet.conversions` has
-the same rules in SQL.
+A row is an object like that of a line of JSON. Its columns decide more: a column of texts has no times, although the
+same text in a line of JSON is one. A double is a whole number only if no digit of it can be lost. The module
+`formats.parquet.conversions` has the same rules in SQL.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TypedRow(JsonObject):
 
 
 def value_text(value: Any, kind: str) -> str:
-    """Returns a value that is no text as engines write it for an attribute of type `string`."""
+    """Returns the text of another value for an attribute of type `string`, as engines write it."""
     if kind == "float":
         import numpy as np
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -15,9 +17,9 @@ from cedilla.runtime.hosts.cli.inputs import reported
 from cedilla.runtime.hosts.terminal.console import Console
 
 
-@click.command("lsp")
+@click.command("lsp", short_help="Serve an editor (language server protocol).")
 def lsp_command() -> None:
-    """Serve an editor over standard input and output (language server protocol). Starts no Spark.
+    """Serve an editor over standard input and output (language server protocol). Starts no engine.
 
     Findings with their fixes, hovers, completion, definitions, renames, layout: of queries, and of the accents in
     `.jsonl` files that a query reads.
@@ -33,27 +35,52 @@ def lsp_command() -> None:
         serve()
 
 
-@click.command("init")
+@click.command("init", short_help="Write a first query and a test, over your data or other.")
 @click.argument("folder", metavar="[FOLDER]", default=".")
-def init_command(folder: str) -> None:
-    """Write a small project into a folder: a query, data with a change of unit, and a test. Starts no Spark."""
+@click.option(
+    "--from",
+    "sources",
+    metavar="PATH",
+    multiple=True,
+    help="Write a query over this data: a file, a folder, a Delta table, or a topic, HOST:PORT/TOPIC; may be repeated.",
+)
+def init_command(folder: str, sources: tuple[str, ...]) -> None:
+    """Write a first project: a query and a test, over data of its own or --from yours.
+
+    Without --from the data is of a pump that changes its unit. With it a sample is read, and comments in the query say
+    what was seen and guessed: types, units by names, time, key, fields with two names. Starts no engine.
+    """
+    from cedilla.runtime.tools.first_query.project import create_from
     from cedilla.runtime.tools.query_tests.project import create
 
     console = Console()
     with reported(console, {}):
-        paths = create(Path(folder))
+        if sources:
+            paths, query = create_from(Path(folder), sources)
+            console.note("; ".join(stream.sample.what for stream in query.streams))
+        else:
+            paths = create(Path(folder))
     console.out("\n".join(f"wrote {path}" for path in paths))
-    inside = "" if folder == "." else f"cd {folder}; "
-    console.out(f"next: {inside}cedilla simulate pumps.rq; cedilla test")
+    inside = "" if folder == "." else f"cd {shlex.quote(folder)}; "
+    outside = sorted({os.path.relpath(source, folder) for source in sources if _is_outside(source, folder)})
+    allowed = "".join(f" --allow-path {shlex.quote(path)}" for path in outside)
+    name = shlex.quote(Path(paths[0]).name)
+    console.out(f"next: {inside}cedilla simulate {name}{allowed}; cedilla test")
 
 
-@click.command("test")
+def _is_outside(source: str, folder: str) -> bool:
+    """Returns True for a path on this machine that a query in a folder may not read by itself."""
+    path = Path(source)
+    return path.exists() and not path.resolve().is_relative_to(Path(folder).resolve())
+
+
+@click.command("test", short_help="Run tests of queries.")
 @click.argument("pages", metavar="[PAGE]...", nargs=-1)
 @click.option(
     "--accept", is_flag=True, help="Write what the queries give into the pages, to be reviewed as a diff."
 )
 def test_command(pages: tuple[str, ...], accept: bool) -> None:
-    """Run tests of queries: pages with a query, input, and the expected output and quarantine. Starts no Spark.
+    """Run tests of queries: pages with a query, input, and the expected output and quarantine. Starts no engine.
 
     A PAGE is a Markdown file, or a folder with files test_*.md; by default the working directory. Exit status 1 where
     a result differs.
@@ -95,7 +122,7 @@ def _codes(context: click.Context, parameter: click.Parameter, incomplete: str) 
     return [CompletionItem(name) for name in codes() if name.startswith(incomplete.upper())]
 
 
-@click.command("rule")
+@click.command("rule", short_help="Describe the codes of messages.")
 @click.argument("names", metavar="[CODE]...", nargs=-1, shell_complete=_codes)
 def rule_command(names: tuple[str, ...]) -> None:
     """Describe codes of messages: what they report, an example, and how to resolve them. Without a CODE, list all."""

@@ -142,7 +142,8 @@ class _Run:
             folder = self.folder / path.lstrip("/")
             if not folder.exists() and Path(path).exists():
                 folder = Path(path)
-            folder.mkdir(parents=True, exist_ok=True)
+            if not folder.exists():
+                folder.mkdir(parents=True)
             paths[name] = str(folder)
         return paths
 

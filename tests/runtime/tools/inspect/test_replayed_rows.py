@@ -52,7 +52,7 @@ def test_a_row_is_read_once_its_domain_has_grown(tmp_path: Path, monkeypatch: py
     run = ("run", "q.rq", "--once", "--engine", "sail", "--checkpoint", "c", "--yes")
     (tmp_path / "q.rq").write_text(query.format(98))
     assert cedilla(*run).exit_code == 0
-    done = cedilla("replay", "c", "RQ303")
+    done = cedilla("replay", "c", "--code", "RQ303")
     assert (done.exit_code, "sent again" in done.output) == (0, True), done.output
     (tmp_path / "q.rq").write_text(query.format(200))
     assert cedilla(*run).exit_code == 0

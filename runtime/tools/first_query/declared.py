@@ -1,0 +1,239 @@
+"""Declares the stream of a sample: its attributes with comments, and its clauses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from attrs import define, field, frozen
+
+from cedilla.compiler.expressions.types import STRING
+from cedilla.compiler.plan.field_paths import FieldPath, path_text
+from cedilla.compiler.plan.formats import FORMATS, FormatKind
+from cedilla.grammar.diagnostics.printable import one_line
+from cedilla.grammar.formatting.expression_formatter import unit_text
+from cedilla.runtime.control.markers.unannounced import is_name
+from cedilla.runtime.tools.first_query.fields import Field, fields_of, without_objects
+from cedilla.runtime.tools.first_query.roles import (
+    LENGTHS,
+    Versions,
+    delay_of,
+    growth,
+    key_of,
+    measures_of,
+    time_of,
+    versions_of,
+    window_of,
+)
+from cedilla.runtime.tools.first_query.samples import Sample
+
+_OTLP_FIELDS = ("metric", "unit", "kind", "time", "start", "value", "count", "sum", "temporality")
+_MEASURES = 3
+"""The most measured attributes that the first query averages."""
+
+
+@frozen
+class Attribute:
+    """An attribute of the stream: its declaration, and comments on it."""
+
+    name: str
+    text: str
+    notes: tuple[str, ...]
+
+
+@define
+class Declared:
+    """The stream of a sample. `names`: path of a field -> its attribute."""
+
+    sample: Sample
+    name: str
+    path: str
+    fields: list[Field] = field(init=False)
+    versions: list[Versions] = field(init=False)
+    time: Field | None = field(init=False)
+    key: Field | None = field(init=False)
+    names: dict[FieldPath, str] = field(factory=dict[FieldPath, str])
+
+    def __attrs_post_init__(self) -> None:
+        fields = without_objects(fields_of(self.sample))
+        self.versions = versions_of(fields)
+        self.fields = fields
+        self.time = time_of([f for f in fields if self._is_read(f)], self.sample)
+        later = {versions.after.path for versions in self.versions if self._is_one(versions)}
+        self.fields = [f for f in fields if f.path not in later]
+        for own in self.fields:
+            if self._is_read(own) and own.values:
+                self.names[own.path] = self._free_name(own.path)
+        named = [f for f in self.fields if f.path in self.names]
+        self.key = key_of(named, self.time, self.sample)
+
+    @property
+    def kind(self) -> FormatKind:
+        return FORMATS[self.sample.format]
+
+    @property
+    def axis(self) -> Field | None:
+        """The time, or else a number that punctuations close."""
+        if self.time is not None and self.time.path in self.names:
+            return self.time
+        closed = self.punctuated()
+        numbers = (own for own in self.fields if self.names.get(own.path) in closed and own.guess.is_number)
+        return next((own for own in numbers if not own.is_optional), None)
+
+    def groups(self) -> list[str]:
+        """Returns the attributes that the first query groups by: the key, and the metric of data points."""
+        keys = [("metric",)] if self.kind.has_requests else []
+        keys += [self.key.path] if self.key is not None and self.key.path not in keys else []
+        return [self.names[path] for path in keys if path in self.names]
+
+    def results(self, measured: Sequence[str]) -> list[str]:
+        """Returns the results of the first query: averages of what is measured; of histograms, sums and counts."""
+        if not self.kind.has_requests:
+            return [f"avg({name}) as {name}" for name in measured[:_MEASURES]]
+        values = ["avg(value) as value"] if ("value",) in self.names else []
+        if self._is_delta() and {("sum",), ("count",)} <= self.names.keys():
+            values += ["sum(sum) as total", "sum(count) as points"]
+        return values
+
+    def _is_delta(self) -> bool:
+        """Returns True if no data point counts from the start of its process on."""
+        own = next((own for own in self.fields if own.path == ("temporality",)), None)
+        return own is not None and [*own.distinct] == ["delta"]
+
+    @property
+    def measures(self) -> list[Field]:
+        """The measured fields that are attributes."""
+        return measures_of([f for f in self.fields if f.path in self.names], self.axis, self.key)
+
+    def _is_read(self, own: Field) -> bool:
+        """Returns True if a declaration can name a field."""
+        if not own.guess.type:
+            return False
+        if self.kind.has_requests:
+            return len(own.path) == 2 or own.path[0] in _OTLP_FIELDS
+        return self.kind.has_any_names or is_name(own.path[0])
+
+    def _is_one(self, versions: Versions) -> bool:
+        """Returns True for two fields that one attribute reads."""
+        return not versions.function and self.kind.has_alternatives
+
+    def _free_name(self, path: FieldPath) -> str:
+        plain = re.sub(r"\W+", "_", path[-1]).strip("_")
+        short = plain if plain and not plain[0].isdigit() else f"n_{plain}"
+        taken = {*self.names.values(), "begin", "end", "n"}
+        options = (
+            short,
+            "_".join(re.sub(r"\W+", "_", key) for key in path),
+            *(f"{short}_{n}" for n in range(2, 999)),
+        )
+        return next(name for name in options if name not in taken and is_name(name))
+
+    def attributes(self) -> list[Attribute]:
+        """Returns the attributes in the order of their fields."""
+        return [self._attribute(own) for own in self.fields if own.path in self.names]
+
+    def left_out(self) -> list[str]:
+        """Returns comments on the fields without an attribute."""
+        shown: list[str] = []
+        for own in self.fields:
+            if own.path not in self.names:
+                why = own.guess.notes[0] if not own.guess.type else "no value in the sample"
+                if own.guess.type and own.values:
+                    why = "no name of the language, and this format has no other"
+                shown.append(f"`{one_line(path_text(own.path))}` is left out: {why}")
+        return shown
+
+    def _attribute(self, own: Field) -> Attribute:
+        guess, name = own.guess, self.names[own.path]
+        one = next((v for v in self.versions if v.before.path == own.path and self._is_one(v)), None)
+        is_optional = (own.is_optional or bool(guess.none)) and own is not self.time
+        type_ = guess.type
+        if one is not None:
+            is_optional = len(one.before.values) + len(one.after.values) < own.rows
+            type_ = "double" if {type_, one.after.guess.type} == {"long", "double"} else type_
+        two = next(
+            (v for v in self.versions if v.function and own.path in (v.before.path, v.after.path)), None
+        )
+        type_ = "double" if two is not None else type_
+        unit = f" unit {unit_text(guess.unit)}" if guess.unit else ""
+        origin = self._origin(own, name, one)
+        domain = ' in {"delta"}' if own.path == ("temporality",) and self._is_delta() else ""
+        text = f"{name}{'?' if is_optional else ''}: {type_}{guess.more}{origin}{unit}{domain}"
+        return Attribute(name, text, self._notes(own, one))
+
+    def _origin(self, own: Field, name: str, one: Versions | None) -> str:
+        if self.kind.has_requests:
+            if len(own.path) == 2:
+                return f" from {own.path[0]} {STRING.wire(own.path[1])}"
+            return "" if own.path[0] == name else f" from {STRING.wire(own.path[0])}"
+        paths = [own.path, *([one.after.path] if one is not None else [])]
+        if paths == [(name,)]:
+            return ""
+        texts = [path[0] if self.kind.has_columns else path_text(path) for path in paths]
+        return f" from {' or '.join(map(STRING.wire, texts))}"
+
+    def _notes(self, own: Field, one: Versions | None) -> tuple[str, ...]:
+        notes = [*filter(None, own.guess.notes), *own.more]
+        if own is self.time:
+            notes.insert(0, f"the time, in order in {growth(own, self.sample):.0%} of the rows")
+        if own is self.key:
+            notes.insert(0, "the key")
+        if one is not None:
+            first = min(one.after.values) + 1
+            notes.append(
+                f"two versions: row {first:,} is the first with `{one_line(path_text(one.after.path))}`"
+            )
+        elif own.is_optional:
+            lacking = own.rows - len(own.values)
+            what = "are set aside (RQ302)" if own is self.time else "lack it"
+            notes.append(f"{lacking:,} of {own.rows:,} rows {what}")
+        return tuple(notes)
+
+    # --- the statement ---
+
+    def text(self) -> str:
+        """Returns the statement of the stream."""
+        lines = [f"stream {self.name}("]
+        attributes = self.attributes()
+        for number, attribute in enumerate(attributes, 1):
+            comma = "," if number < len(attributes) else ""
+            note = "; ".join(attribute.notes)
+            lines.append(f"  {attribute.text}{comma}{f'  # {note}' if note else ''}")
+        lines += [f"  # {text}" for text in self.left_out()]
+        lines += [")", f"  from {self.sample.format} {STRING.wire(self.path)}", *self.clauses()]
+        return "\n".join(lines) + ";\n"
+
+    def clauses(self) -> list[str]:
+        """Returns the clauses of the stream, with comments."""
+        clauses: list[str] = []
+        none = sorted({text for own in self.fields for text in own.guess.none})
+        if none:
+            clauses.append(f"  none {{{', '.join(map(STRING.wire, none))}}}")
+        closing = self.punctuated()
+        if closing:
+            clauses += [
+                f"  # {len(self.sample.closing):,} punctuations are among the rows",
+                f"  punctuated on {', '.join(closing)}",
+            ]
+        elif self.time is not None and self.time.path in self.names:
+            clauses += self._heartbeat(self.time)
+        return clauses
+
+    def punctuated(self) -> list[str]:
+        """Returns the attributes that the punctuations of the sample close."""
+        names = {name for closed in self.sample.closing for name in closed}
+        return [name for path, name in self.names.items() if len(path) == 1 and path[0] in names]
+
+    def _heartbeat(self, time: Field) -> list[str]:
+        behind, name = delay_of(time, self.sample), self.names[time.path]
+        unit = window_of(time)
+        count = max(-(-behind // LENGTHS[unit]), 1)
+        delay = f"{count} {unit}{'' if count == 1 else 's'}"
+        if time.guess.scale:
+            delay = str(count * LENGTHS[unit] // time.guess.scale)
+        order = "no time of the sample is before one of an earlier file"
+        if behind:
+            order = (
+                f"a time of the sample is up to {behind / 1e6:,.6g} s before one of an earlier file or record"
+            )
+        return [f"  # {order}; later tuples are set aside (RQ305)", f"  heartbeat {name} delay {delay}"]
