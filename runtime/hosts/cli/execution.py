@@ -20,12 +20,12 @@ from cedilla.runtime.hosts.terminal.console import Console
 from cedilla.runtime.hosts.terminal.watch_options import Watching, watch_options
 
 
-@click.command("run")
+@click.command("run", short_help="Run a query on an engine, Spark or Sail, until it is stopped.")
 @query_argument
 @run_options
 @watch_options
 def run_command(query: str, options: Options, watching: Watching) -> None:
-    """Compile a query and run it on Spark until it is stopped (Ctrl-C)."""
+    """Compile a query and run it on an engine, Spark or Sail, until it is stopped (Ctrl-C)."""
     console = watching.console(query)
     with _without_collections():
         from cedilla.compiler.explain.analysis.findings import warnings as unbounded
@@ -59,7 +59,7 @@ def _without_collections() -> Iterator[None]:
         gc.enable()
 
 
-@click.command("simulate")
+@click.command("simulate", short_help="Run a query without an engine, for small streams.")
 @query_argument
 @run_options
 @click.option("--end", is_flag=True, help="Pretend that every stream ends here: what waits is shown.")
@@ -67,7 +67,7 @@ def _without_collections() -> Iterator[None]:
     "--watch", is_flag=True, help="Show rows in and out of every step, again whenever the query changes."
 )
 def simulate_command(query: str, options: Options, end: bool, watch: bool) -> None:
-    """Run a query without Spark: the reference, for small streams.
+    """Run a query without an engine: the reference, for small streams.
 
     Results are printed, each line with the name of its output where there are several; `--sink NAME=PATH` writes one
     into a folder. `--source NAME=-` reads standard input. Rows that wait for punctuation are reported on standard
@@ -115,11 +115,14 @@ def _watch(query: str, options: Options, console: Console) -> None:
             return
 
 
-@click.command("verify")
+@click.command("verify", short_help="Run a query on an engine and without, and compare.")
 @query_argument
 @run_options
 def verify_command(query: str, options: Options) -> None:
-    """Run a query on Spark and by the reference, and compare (Figure 3 of the paper). Exit status 1: they differ."""
+    """Run a query on an engine and by the reference, and compare (Figure 3 of the paper).
+
+    Exit status 1: they differ.
+    """
     from cedilla.runtime.epochs.pipeline.load import load
     from cedilla.runtime.tools.inspect.verify import verify
 
@@ -137,7 +140,7 @@ def verify_command(query: str, options: Options) -> None:
     sys.exit(not all(verdict.holds for verdict in verdicts))
 
 
-@click.command("status")
+@click.command("status", short_help="Show the position of a run, its accents and its state.")
 @click.argument("checkpoint", metavar="CHECKPOINT")
 @format_option
 def status_command(checkpoint: str, form: str) -> None:
@@ -150,11 +153,11 @@ def status_command(checkpoint: str, form: str) -> None:
     console.out(json_text(status_json(status)) if form == "json" else status_text(status))
 
 
-@click.command("doctor")
+@click.command("doctor", short_help="Show what of a checkpoint is whole, missing or damaged.")
 @click.argument("checkpoint", metavar="CHECKPOINT")
 @format_option
 def doctor_command(checkpoint: str, form: str) -> None:
-    """Show what of a checkpoint is whole, missing, damaged, or named by no record. Changes nothing, starts no Spark.
+    """Show what of a checkpoint is whole, missing, damaged, or named by no record. Changes nothing, starts no engine.
 
     Exit status 0: the next run continues. 1: something is missing or damaged.
     """
@@ -168,15 +171,16 @@ def doctor_command(checkpoint: str, form: str) -> None:
     sys.exit(bool(report.problems))
 
 
-@click.command("plan")
+@click.command("plan", short_help="Show what an edited query does to a checkpoint.")
 @query_argument
 @click.argument("checkpoint", metavar="CHECKPOINT")
 @path_options
 @format_option
 def plan_command(query: str, checkpoint: str, options: Options, form: str) -> None:
-    """Show what an edited query does to a checkpoint, change by change. Starts no Spark.
+    """Show what an edited query does to a checkpoint, change by change. Starts no engine.
 
-    Exit status 0: `run` continues. 1: it asks first (--yes), or a new checkpoint is needed.
+    Exit status 0: the query continues with all of its state, although `run` may ask first (--yes). 1: some state or
+    output begins again, or a new checkpoint is needed.
     """
     from cedilla.runtime.epochs.checkpoint.checkpoint_folder import changes_of
     from cedilla.runtime.epochs.checkpoint.edits.plan_changes import changes_json, changes_text
@@ -188,4 +192,4 @@ def plan_command(query: str, checkpoint: str, options: Options, form: str) -> No
         plan = apply(compiled.plan, options.of_query(name, compiled.plan))
         changes = changes_of(checkpoint, with_domains(plan) if can_read(plan) else plan)
     console.out(json_text(changes_json(changes)) if form == "json" else changes_text(changes))
-    sys.exit(not changes.goes_on_at_once)
+    sys.exit(changes.effect not in ("at once", "continues"))

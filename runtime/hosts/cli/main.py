@@ -29,12 +29,23 @@ from cedilla.runtime.hosts.cli.streams import (
     validate_command,
 )
 from cedilla.runtime.hosts.cli.watch import replay_command, ui_command
+from cedilla.runtime.hosts.terminal.console import Console
 
 
 def _version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value and not context.resilient_parsing:
         click.echo(f"cedilla {_installed()}")
         context.exit()
+
+
+def _quiet(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        Console.is_quiet = True
+        context.call_on_close(_not_quiet)
+
+
+def _not_quiet() -> None:
+    Console.is_quiet = False
 
 
 def _installed() -> str:
@@ -53,18 +64,33 @@ def _installed() -> str:
     epilog="Documentation: docs/README.md; a first query in five minutes: docs/start.md",
 )
 @click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
+    "-V",
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_version,
+    help="Show the version.",
+)
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=_quiet,
+    help="Show results, warnings and errors, and no progress.",
 )
 @click.pass_context
 def main(context: click.Context) -> None:
     """Standing queries over data streams that survive a change of schema or of meaning.
 
-    QUERY is an .rq file, or `-` for standard input. To try one without Spark:
+    QUERY is an .rq file, or `-` for standard input. To try one:
 
     \b
+        cedilla init --from DATA     writes one over your data
         cedilla check QUERY          is it right, and does its state stay bounded?
-        cedilla simulate QUERY       what comes out?
-        cedilla run QUERY --once     the same on Spark
+        cedilla simulate QUERY       what comes out? It needs no engine.
+        cedilla run QUERY --once     the same on an engine, Spark or Sail
 
     Exit status: 0 fine, 1 diagnostics or an abort, 2 usage, 130 stopped by
     Ctrl-C, 143 by SIGTERM. `cedilla COMMAND --help` says more of each command.

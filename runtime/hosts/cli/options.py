@@ -15,6 +15,12 @@ def query_argument(command: Command) -> Command:
     return click.argument("query", metavar="QUERY", shell_complete=_files)(param_option(command))
 
 
+def queries_argument(command: Command) -> Command:
+    """Decorator: the queries that a command is about, one or many, and the values that their constants take."""
+    argument = click.argument("queries", metavar="QUERY...", nargs=-1, required=True, shell_complete=_files)
+    return argument(param_option(command))
+
+
 def _files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Lets the shell complete paths."""
     return [CompletionItem(incomplete, type="file")]

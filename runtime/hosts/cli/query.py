@@ -1,10 +1,12 @@
 """Commands about the text of a query: check, compile, explain, fmt, trace. Only `explain --spark` starts an engine."""
+"""Commands about the text of a query, none of which starts an engine: check, compile, explain, fmt, trace."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Mapping
+from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -42,7 +44,7 @@ _output = click.option(
 )
 
 
-@click.command("compile")
+@click.command("compile", short_help="Write the PySpark program of a query.")
 @query_argument
 @_output
 def compile_command(query: str, output: TextIO) -> None:
@@ -53,7 +55,7 @@ def compile_command(query: str, output: TextIO) -> None:
     output.write(compiled.program)
 
 
-@click.command("explain")
+@click.command("explain", short_help="Show the plan: what is kept until when, what accents do.")
 @query_argument
 @click.option(
     "--format",
@@ -122,19 +124,24 @@ def _engine_plans(
 
 @click.command("check")
 @query_argument
+@click.command("check", short_help="Show what is wrong with queries, and with their state.")
+@queries_argument
 @format_option
 @click.option("--strict", is_flag=True, help="Exit status 1 also for warnings of what is likely wrong.")
 @engine_option
-def check_command(query: str, form: str, strict: bool, engine: Engine) -> None:
-    """Show the diagnostics of a query, those of its state too; exit status 1 if one is an error. Starts no Spark."""
+def check_command(queries: tuple[str, ...], form: str, strict: bool, engine: Engine) -> None:
+    """Show the diagnostics of queries, those of their state too; exit status 1 if one is an error. Starts no engine."""
     console = Console()
-    texts, diagnostics = _diagnose(query, engine)
+    diagnostics: list[Diagnostic] = []
+    for query in queries:
+        texts, of_query = _diagnose(query, engine)
+        diagnostics += of_query
+        if form == "text":
+            console.out(render(of_query, texts) or f"{query}: nothing to complain about")
     if form == "json":
         console.out(
             json_text({"version": 1, "diagnostics": [to_json(diagnostic) for diagnostic in diagnostics]})
         )
-    else:
-        console.out(render(diagnostics, texts) or f"{query}: nothing to complain about")
     if any(diagnostic.code in USAGE for diagnostic in diagnostics):
         sys.exit(2)
     sys.exit(
@@ -145,7 +152,7 @@ def check_command(query: str, form: str, strict: bool, engine: Engine) -> None:
     )
 
 
-@click.command("trace")
+@click.command("trace", short_help="Show what every operator would do with a marker.")
 @click.argument("query", metavar="[QUERY]", required=False)
 @param_option
 @click.argument("more", metavar="[MARKER]...", nargs=-1)
@@ -167,7 +174,7 @@ def trace_command(
     """Show what every operator would do with accents and punctuations, one after the other, without running.
 
     MARKERs without --on go to the same source, without any --on to the query's only stream. With --checkpoint they
-    come after all that the run has committed. Exit status 1 if the query could not continue. Starts no Spark.
+    come after all that the run has committed. Exit status 1 if the query could not continue. Starts no engine.
     """
     from cedilla.runtime.tools.inspect.trace import marker_name, trace
     from cedilla.runtime.tools.inspect.trace_texts import trace_json, trace_text
@@ -194,7 +201,7 @@ def trace_command(
             console.out(json_text(trace_json(trace(plan, markers, commit))))
             return
         for number, traced in enumerate(trace(plan, markers, commit)):
-            console.out(("\n" if number else "") + trace_text(traced))
+            console.out(("\n" if number else "") + trace_text(traced, console.width))
 
 
 def _traced_plan(
@@ -214,13 +221,14 @@ def _traced_plan(
     return known_domains(compiled.plan, name, console), None, texts
 
 
-@click.command("fmt")
+@click.command("fmt", short_help="Lay out queries in one style.")
 @click.argument("queries", metavar="QUERY...", nargs=-1, required=True)
 @click.option(
     "--check", "only_check", is_flag=True, help="Write nothing; exit status 1 if a text would change."
 )
-def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
-    """Lay out queries in one style, in place; `-` goes from standard input to standard output. Starts no Spark."""
+@click.option("--diff", "shows", is_flag=True, help="Show the changes, and write nothing.")
+def fmt_command(queries: tuple[str, ...], only_check: bool, shows: bool) -> None:
+    """Lay out queries in one style, in place; `-` goes from standard input to standard output. Starts no engine."""
     from cedilla.grammar.formatting.formatter import format_query
     from cedilla.grammar.parser import parse_query
 
@@ -233,13 +241,23 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
             texts[name] = text
             laid_out = format_query(parse_query(text, name, keep_names=True, check=_is_right), text)
         changed = changed or laid_out != text
-        if only_check and laid_out != text:
+        if shows and laid_out != text:
+            console.out(_difference(name, text, laid_out))
+        elif shows:
+            continue
+        elif only_check and laid_out != text:
             console.out(f"{name}: would be laid out differently")
         elif not only_check and query == "-":
             sys.stdout.write(printable(laid_out) if sys.stdout.isatty() else laid_out)
         elif not only_check and laid_out != text:
             Path(query).write_text(laid_out, encoding="utf-8")
     sys.exit(only_check and changed)
+
+
+def _difference(name: str, text: str, laid_out: str) -> str:
+    """Returns the changes of a layout as a patch."""
+    lines = text.splitlines(), laid_out.splitlines()
+    return "\n".join(unified_diff(*lines, name, f"{name} laid out", lineterm=""))
 
 
 def _is_right(text: str, start: int) -> bool:

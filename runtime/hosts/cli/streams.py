@@ -1,4 +1,4 @@
-"""Commands about one stream, none of which starts Spark: validate, canonize, suspect, accent, read."""
+"""Commands about one stream, none of which starts an engine: validate, canonize, suspect, accent, read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from cedilla.runtime.hosts.cli.options import Stream, format_option, schema_opti
 from cedilla.runtime.hosts.terminal.console import Console
 
 if TYPE_CHECKING:
-    from cedilla.runtime.tools.reading.reading import InUnits
+    from collections.abc import Mapping
+
+    from cedilla.compiler.compile import CompiledQuery
+    from cedilla.compiler.regions.affine import Affine
+    from cedilla.runtime.tools.reading.reading import Reading
     from cedilla.runtime.tools.stream_tools.places import OrderedStream
     from cedilla.runtime.tools.stream_tools.schema import Schema
 
@@ -28,7 +32,7 @@ def _opened(stream: Stream, console: Console) -> tuple[Schema, list[OrderedStrea
         return with_schema(streams_at(stream.path, markers_of(stream, schema, console)), schema)
 
 
-@click.command("validate")
+@click.command("validate", short_help="Say whether a stream is valid.")
 @stream_options
 @click.option(
     "--limit",
@@ -44,7 +48,7 @@ def validate_command(
     limit: int,
     form: str,
 ) -> None:
-    """Say whether a stream is valid: its markers, and its tuples by them. Exit status 1 if not. Starts no Spark.
+    """Say whether a stream is valid: its markers, and its tuples by them. Exit status 1 if not. Starts no engine.
 
     STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a Delta table, `-`, or a topic,
     HOST:PORT/TOPIC, each partition of which is a stream.
@@ -73,7 +77,7 @@ def validate_command(
     sys.exit(not verdict.valid)
 
 
-@click.command("suspect")
+@click.command("suspect", short_help="Look for changes of unit that no accent announces.")
 @stream_options
 @click.option(
     "--by", metavar="NAME", multiple=True, help="An attribute that tells groups apart; may be repeated."
@@ -87,7 +91,7 @@ def suspect_command(
     """Look for changes of unit that no accent announces, and propose the accents. Exit status 1 if there are any.
 
     STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a Delta table, `-`, or a topic,
-    HOST:PORT/TOPIC, each partition of which is a stream. Starts no Spark.
+    HOST:PORT/TOPIC, each partition of which is a stream. Starts no engine.
     """
     from cedilla.runtime.tools.stream_tools.groupings import Search, groupings_of
     from cedilla.runtime.tools.stream_tools.suspect import diagnostic, suspect_json
@@ -115,11 +119,11 @@ def suspect_command(
     sys.exit(bool(findings))
 
 
-@click.command("canonize")
+@click.command("canonize", short_help="Write a valid stream in canonical order.")
 @stream_options
 @click.option("--rules", is_flag=True, help="Replace pair by pair, in memory, and count the cases used.")
 def canonize_command(stream: Stream, rules: bool) -> None:
-    """Write a valid stream in canonical order, and in the units of its start. Starts no Spark.
+    """Write a valid stream in canonical order, and in the units of its start. Starts no engine.
 
     STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a Delta table, `-`, or a partition of a
     topic, HOST:PORT/TOPIC/NUMBER.
@@ -140,11 +144,11 @@ def canonize_command(stream: Stream, rules: bool) -> None:
         console.note(f"{name.replace('_', ' ')}: {count:,}")
 
 
-@click.command("accent")
+@click.command("accent", short_help="Write markers at the end of a stream, if they are right.")
 @stream_options
 @click.argument("texts", metavar="MARKER...", nargs=-1, required=True)
 def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
-    """Write markers at the end of a stream, after a check that they are right there. Starts no Spark.
+    """Write markers at the end of a stream, after a check that they are right there. Starts no engine.
 
     STREAM is a file in JSON Lines, or a folder, into which a file is written, of Parquet if its files are; with
     --markers the file goes there. Or it is a topic, HOST:PORT/TOPIC, each partition of which gets them, or one,
@@ -172,37 +176,44 @@ _SECONDS = 1.0
 """The pause between two looks for an output that does not exist yet."""
 
 
-@click.command("read")
+@click.command("read", short_help="Print an output, each attribute in one unit.")
 @click.argument("folder", metavar="FOLDER")
 @click.option(
     "--units",
-    type=click.Choice(["canonical", "original", "latest"]),
+    metavar="UNITS",
     default="canonical",
     show_default=True,
-    help="Every accent undone; the same, but nothing where it has no one meaning; or as it would be written now.",
+    help="`canonical`: every accent undone. `original`: the same, but nothing where it has no one meaning. `latest`: "
+    'as it would be written now. Or units by name, with --query: "t in degF, p in kPa".',
 )
 @click.option("--follow", is_flag=True, help="Wait for new epochs, and for the first one, until Ctrl-C.")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["jsonl", "table"]),
+    type=click.Choice(["jsonl", "table", "csv", "parquet"]),
     default="jsonl",
     show_default=True,
-    help="A tuple a line as JSON, or a table.",
+    help="A tuple a line as JSON, a table for people, CSV, or one file of Parquet.",
 )
 @schema_option
 @click.option("--query", metavar="QUERY", help="Take the types from the query that writes the output.")
 def read_command(
-    folder: str, units: InUnits, follow: bool, form: str, schema: str | None, query: str | None
+    folder: str, units: str, follow: bool, form: str, schema: str | None, query: str | None
 ) -> None:
     """Print the tuples of an output, each attribute in one unit, for readers that know no accents. Starts no engine.
 
     FOLDER is in JSON Lines, XML (with --query or --schema) or Parquet; or it is a topic, HOST:PORT/TOPIC.
     """
-    from cedilla.runtime.tools.reading.reading import is_there, read
-    from cedilla.runtime.tools.stream_tools.row_texts import json_line, tables
+    from cedilla.runtime.tools.reading.reading import is_there
+    from cedilla.runtime.tools.reading.written import texts_of, write_parquet
 
     console = Console()
+    if follow and (form in ("csv", "parquet") or " in " in units):
+        raise click.UsageError(
+            "--follow is for lines and tables, in `canonical`, `original` or `latest` units"
+        )
+    if form == "parquet" and sys.stdout.isatty():
+        raise click.UsageError("--format parquet writes bytes: `> FILE.parquet`")
     texts: dict[str, str] = {} if schema is None else {"<schema>": schema}
     with reported(console, texts):
         compiled = None if query is None else compiled_query(query, console)[2]
@@ -211,11 +222,32 @@ def read_command(
                 console.note(f"waiting for {folder}")
                 while not is_there(folder):
                     time.sleep(_SECONDS)
-            reading = read(folder, units, query=compiled, schema=schema)
-            rows = reading.follow() if follow else reading.rows()
-            for text in (
-                tables(rows) if form == "table" else (json_line(row) for row in rows if row is not None)
-            ):
+            reading, functions = _reading(folder, units, compiled, schema)
+            if form == "parquet":
+                write_parquet(reading, functions, sys.stdout.buffer)
+                return
+            for text in texts_of(reading, functions, form, follow=follow):
                 console.data(text)
         except KeyboardInterrupt:
             sys.exit(130)
+
+
+def _reading(
+    folder: str, units: str, compiled: CompiledQuery | None, schema: str | None
+) -> tuple[Reading, Mapping[str, Affine]]:
+    """Returns the reading of an output, and the functions into units that are named. Raises `UsageError` for other
+    words."""
+    from typing import get_args
+
+    from cedilla.runtime.tools.reading.reading import InUnits, read
+
+    if units in get_args(InUnits):
+        return read(folder, units, query=compiled, schema=schema), {}  # type: ignore[arg-type]
+    if " in " not in units:
+        raise click.UsageError(
+            f"--units {units}: canonical, original, latest, or `t in degF`, which names units"
+        )
+    from cedilla.runtime.tools.reading.named_units import functions_of
+
+    reading = read(folder, query=compiled, schema=schema)
+    return reading, functions_of(reading, compiled, units)

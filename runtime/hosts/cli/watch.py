@@ -13,7 +13,7 @@ from cedilla.runtime.hosts.terminal.console import Console
 from cedilla.runtime.hosts.terminal.watch_options import address_of, metrics_option
 
 
-@click.command("ui")
+@click.command("ui", short_help="Serve the live page of a run.")
 @click.argument("checkpoint", metavar="CHECKPOINT")
 @click.option(
     "--port",
@@ -44,7 +44,7 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-@click.command("replay")
+@click.command("replay", short_help="Send the lines of a quarantine again, once they are mended.")
 @click.argument("checkpoint", metavar="CHECKPOINT")
 @click.option("--code", metavar="RQ311", required=True, help="The code of the lines.")
 @click.option("--source", metavar="NAME", help="Lines of one source only.")

@@ -26,9 +26,9 @@ from pyspark.sql.types import StructType
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
-from cedilla.runtime.hosts.embedding.named_units import functions_of, in_named_units, named_types
 from cedilla.runtime.tools.reading.columns import arrow_table
 from cedilla.runtime.tools.reading.epochs import last_epoch, rows_between
+from cedilla.runtime.tools.reading.named_units import functions_of, in_named_units, named_types
 from cedilla.runtime.tools.reading.reading import Reading, read
 
 _OPTIONS = ("path", "query", "schema", "units", "with")

@@ -11,7 +11,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, ClassVar, TextIO
 
 import click
 
@@ -33,8 +33,11 @@ _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 class Console:
     """Writes results to standard output, and progress and diagnostics to standard error.
 
-    On a terminal they are coloured, elsewhere plain. `NO_COLOR` in the environment switches colours off.
+    On a terminal they are coloured, elsewhere plain. `NO_COLOR` in the environment switches colours off. `is_quiet`:
+    leaves progress and remarks out (`-q`).
     """
+
+    is_quiet: ClassVar[bool] = False
 
     @property
     def color(self) -> bool:
@@ -65,7 +68,8 @@ class Console:
 
     def note(self, text: str) -> None:
         """Writes a remark to standard error."""
-        self._styled(text, "dim")
+        if not self.is_quiet:
+            self._styled(text, "dim")
 
     def diagnostics(self, items: Iterable[Diagnostic], texts: Mapping[str, str]) -> None:
         """Writes diagnostics to standard error. `texts`: source name -> text, to show their positions."""
@@ -97,7 +101,8 @@ class Console:
         """Writes one line about an epoch, and its warnings, to standard error. Shows at most ten warnings of a code
         that may occur for each member of a fleet."""
         style = "yellow" if report.quarantined or report.warnings else "default"
-        self._styled(self._line(report), style)
+        if not self.is_quiet:
+            self._styled(self._line(report), style)
         self._warnings(report)
 
     def _line(self, report: EpochReport) -> str:

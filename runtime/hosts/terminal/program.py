@@ -81,6 +81,8 @@ def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole, watch
     except Exception as problem:
         console.crashed(problem)
         raise
+    if last is None and options.once:
+        console.note("nothing new: all that is there was read before")
     console.close()
     return 0
 

@@ -38,6 +38,8 @@ class RunConsole(Console):
 
     def note(self, text: str) -> None:
         """Writes a remark."""
+        if self.is_quiet:
+            return
         if self._as_json:
             self._log(self._entry("info", None, text))
         else:
@@ -98,7 +100,8 @@ class RunConsole(Console):
             "phases": {name: round(seconds, 6) for name, seconds in report.phases.items()},
             "waiting": [rows.text() for rows in report.waiting],
         }
-        self._log(self._entry("info", None, epoch_line(report), epoch=report.number, **values))
+        if not self.is_quiet:
+            self._log(self._entry("info", None, epoch_line(report), epoch=report.number, **values))
         self._warnings(report)
 
     def close(self) -> None:

@@ -13,15 +13,16 @@ from cedilla.runtime.control.descriptions.region_texts import MAX_SHOWN
 from cedilla.runtime.tools.inspect.trace import MarkerTrace, RelationEffect
 
 
-def trace_text(traced: MarkerTrace) -> str:
-    """Writes a marker with a line per relation (its output, reaction and waiting accents), then warnings."""
+def trace_text(traced: MarkerTrace, width: int | None = None) -> str:
+    """Writes a marker with a line per relation (its output, reaction and waiting accents), then warnings. `width`: that
+    of lines, any if it is `None`."""
     texts = {warning.span.source: traced.text for warning in traced.warnings if warning.span is not None}
     warnings = ["", render(traced.warnings, texts)] if traced.warnings else []
     rows = [
         [f"{at.title} {at.relation}".strip(), _announced_text(at), _why(at)]
         for at in (*traced.relations, *traced.outputs)
     ]
-    return "\n".join([f"{traced.text} on {traced.source}", *columns(rows), *warnings])
+    return "\n".join([f"{traced.text} on {traced.source}", *columns(rows, width), *warnings])
 
 
 def _announced_text(at: RelationEffect) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 
-from cedilla.compiler.compile import compiled_query
+from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.expressions.types import decimal_notation
 from cedilla.compiler.expressions.units.exact_conversions import exact_type
 from cedilla.compiler.expressions.units.registry import UnknownUnit
@@ -22,7 +22,9 @@ from cedilla.runtime.engines.spark.columns import type_named
 from cedilla.runtime.tools.reading.reading import Reading, emit_of
 
 
-def functions_of(reading: Reading, query: str | None, wanted: str | None) -> dict[str, Affine]:
+def functions_of(
+    reading: Reading, query: str | CompiledQuery | None, wanted: str | None
+) -> dict[str, Affine]:
     """Returns the functions from canonical values into units. `wanted`: `litres in m3, t in degC`.
 
     Raises `DiagnosticError` RQ490 without a query, for an attribute without a unit, or one of another kind.
@@ -30,7 +32,7 @@ def functions_of(reading: Reading, query: str | None, wanted: str | None) -> dic
     if wanted is None:
         return {}
     if query is None or reading.units != "canonical":
-        hint = '`.option("query", "pumps.rq")`, and no `units`'
+        hint = '`--query pumps.rq`, in Spark `.option("query", "pumps.rq")`, and no other `units`'
         raise failure("RQ490", "units are known by the query that writes the output", hint=hint)
     units = emit_of(compiled_query(query)[0].plan, reading.folder).units
     functions: dict[str, Affine] = {}

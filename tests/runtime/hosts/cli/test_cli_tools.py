@@ -220,7 +220,9 @@ def test_trace_shows_what_every_operator_does(call: Call) -> None:
         ["Window", "windows"],
         ["Aggregate", "average"],
     ]
-    assert rows[3].endswith("accumulates (A4); waits for windows in [s in {1, 3}]; line 10")
+    assert "accumulates (A4); waits for windows in [s in {1, 3}]; line 10" in " ".join(
+        "".join(rows[3:]).split()
+    )
 
 
 def test_trace_takes_markers_in_their_order(call: Call) -> None:
