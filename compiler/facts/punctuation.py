@@ -7,6 +7,7 @@ combine into one. They are not closed under union: nothing here makes a pattern 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import overload
 
 from attrs import evolve
 
@@ -14,6 +15,8 @@ from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.expressions.types.patterns import Pattern
 from cedilla.compiler.regions import Value
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.formatting.expression_formatter import format_punctuation
+from cedilla.grammar.parser import parse_punctuation
 from cedilla.grammar.syntax import (
     Comparison,
     Condition,
@@ -25,25 +28,48 @@ from cedilla.grammar.syntax import (
 )
 
 
+@overload
+def combine_punctuations(first: str, second: str, types: Mapping[str, Type] | None = None) -> str | None: ...
+
+
+@overload
 def combine_punctuations(
     first: PunctuationText, second: PunctuationText, types: Mapping[str, Type] | None = None
-) -> PunctuationText | None:
+) -> PunctuationText | None: ...
+
+
+def combine_punctuations(
+    first: str | PunctuationText, second: str | PunctuationText, types: Mapping[str, Type] | None = None
+) -> str | PunctuationText | None:
     """Returns the punctuation that describes the intersection of both, or `None` if it is empty (theory 1.1,
     E6).
 
-    Each attribute is named once: by a constant, a list or a range; free attributes are not named. Only a `!=`
-    on a range stays a condition of its own. `types` decides how constants compare: times and dates by their
-    meaning, and between 5 and 6 no whole number exists. Constants of an attribute without a type compare
-    as written.
+    >>> combine_punctuations("[ts < 60, s in {1, 2}]", "[s in {2, 3}]")
+    '[ts in [, 60), s = 2]'
+
+    Both are texts, and so is the result; or both are parsed. Each attribute is named once: by a constant, a list or a
+    range; free attributes are not named. Only a `!=` on a range stays a condition of its own. `types` decides how
+    constants compare: times and dates by their meaning, and between 5 and 6 no whole number exists. Constants of an
+    attribute without a type compare as written.
 
     Raises `DiagnosticError` RQ208 if the constants of an attribute are of different kinds, or do not fit its
-    type.
+    type; for a text that is no punctuation as `parse_punctuation` does.
     """
+    if isinstance(first, str) or isinstance(second, str):
+        one, other = (parse_punctuation(p) if isinstance(p, str) else p for p in (first, second))
+        both = _combined(one, other, types or {})
+        return None if both is None else format_punctuation(both)
+    return _combined(first, second, types or {})
+
+
+def _combined(
+    first: PunctuationText, second: PunctuationText, types: Mapping[str, Type]
+) -> PunctuationText | None:
     conditions: list[Condition] = []
     every = (*first.conditions, *second.conditions)
     for attribute in dict.fromkeys(condition.attribute for condition in every):
         conditions_here = [condition for condition in every if condition.attribute == attribute]
-        order = _Order((types or {}).get(attribute))
+        order = _Order(types.get(attribute))
         common = order.meet([condition.pattern for condition in conditions_here])
         if common is None:
             return None

@@ -177,3 +177,12 @@ def test_the_order_does_not_matter(several: list[PunctuationText]) -> None:
         return False if result is None else patterns.region_of(result.conditions, types)
 
     assert fold(several) == fold(several[::-1])
+
+
+def test_texts_give_a_text() -> None:
+    both = combine_punctuations("[ts < 60, s in {1, 2}]", "[s in {2, 3}]")
+    assert both == "[ts in [, 60), s = 2]"
+    assert combine_punctuations(both, "[s = 1]") is None
+    assert combine_punctuations("[]", "[*]") == "[*]"
+    with pytest.raises(DiagnosticError):
+        combine_punctuations("[ts <", "[]")

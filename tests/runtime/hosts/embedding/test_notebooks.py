@@ -13,7 +13,7 @@ import pytest
 import cedilla
 from cedilla.runtime.hosts.embedding import plotting
 from tests.kit.errors import code_of
-from tests.kit.lines import write_files
+from tests.kit.lines import write_files, write_lines
 
 LINES = b"""{"at": "2020-01-01T00:00:00Z", "pump": 1, "litres": 2.5}
 {"at": "2020-01-01T00:01:00Z", "pump": 2, "litres": 4}
@@ -55,6 +55,30 @@ def test_a_plot_has_values_as_sent_and_in_one_unit_and_accents_about_them(tmp_pa
     assert accent.get_linestyle() == "--"
     with pytest.raises(cedilla.DiagnosticError, match="RQ491"):
         cedilla.plot(tmp_path / "raw", "litre")
+
+
+def test_a_plot_has_a_line_for_each_group_and_the_unit_at_its_axis(tmp_path: Path) -> None:
+    mpl.use("Agg")
+    lines = [
+        {"$accent": "[[+(kpa: double unit kPa)]]"},
+        {"id": 1, "litres": 2.0, "kpa": 7.0},
+        {"id": 2, "litres": 4.0},
+        {"$accent": "[[id = 1, alter(litres, y -> y / 1000)]]"},
+        {"id": 1, "litres": 0.003},
+        {"litres": 9.0},
+    ]
+    write_lines(tmp_path / "out" / "1.jsonl", lines)
+    query = f'stream r(id?: int, litres: double unit L) from json "in"; emit r to json "{tmp_path}/out";'
+    axes = cedilla.plot(tmp_path / "out", "litres", by="id", query=query)
+    drawn: list[Any] = axes.get_lines()
+    assert [[float(y) for y in line.get_ydata()] for line in drawn[:4]] == [
+        [2.0, 0.003], [2.0, 3.0], [4.0], [4.0],
+    ]  # fmt: skip
+    assert [line.get_label() for line in drawn[1:4:2]] == ["id = 1", "id = 2"]
+    assert axes.get_ylabel() == "litres (L)"
+    assert cedilla.plot(tmp_path / "out", "kpa").get_ylabel() == "kpa (kPa)"
+    with pytest.raises(cedilla.DiagnosticError, match="has a value in `pump`"):
+        cedilla.plot(tmp_path / "out", "litres", by="pump")
 
 
 def test_a_plot_names_the_package_that_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

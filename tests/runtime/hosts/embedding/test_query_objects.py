@@ -88,6 +88,8 @@ def test_rows_come_back_as_frames_with_markers_and_rejected_tuples() -> None:
     latest = cedilla.query(QUERY).simulate({"pumps": ROWS}, units="latest")["pumps"]
     assert latest["litres"].tolist() == [0.002, 0.003]
     assert "<table" in results._repr_html_()
+    assert results["flow"].attrs["units"] == results.units["flow"] == {"litres": "litre"}
+    assert "<h4>flow: litres in litre</h4>" in results._repr_html_()
 
 
 @pytest.mark.parametrize("kind", FRAMES)
