@@ -1,7 +1,7 @@
 """The changes that accents announce, one specification each (theory 2.5, N1 to N13).
 
-A specification says how a change is read and written, to which layer it belongs, what undoes it, and what messages call
-it. What it does to the state of a source is said by its layer (`runtime.control`).
+A specification has the form of a change, its layer, its inverse and its words in messages. Its layer changes the state
+of a source (`runtime.control`).
 """
 
 from typing import cast
@@ -42,7 +42,7 @@ OF_NODE: dict[type[Node], type[Change]] = {change.node: change for change in ALL
 
 
 def at_source(attribute: str, function: Function) -> AtSource:
-    """Returns the change by which a source undoes a function, one of `composition.parts`."""
+    """Returns the change of a function that a source undoes, one of `composition.parts`."""
     if isinstance(function, Wrapped):
         return Wrap(attribute, function)
     return SourceAlter(attribute, cast("Bent", function))

@@ -49,7 +49,7 @@ class Alter(Change):
 
     @classmethod
     def read(cls, node: AlterAttribute, context: Context) -> Alter | SourceAlter:
-        """Raises RQ142, RQ143, RQ202 to RQ204, and RQ208 if the attribute is no number."""
+        """Raises RQ142, RQ143, RQ202 to RQ204, and RQ208 if the attribute is not a number."""
         type_ = context.types[node.name]
         if type_.name == "timestamp":
             return SourceAlter(node.name, shift_of(node))
@@ -106,7 +106,7 @@ class SourceAlter(SourceFunction):
 
 
 def check_numeric(name: str, type_: Type, span: Span, *, arrays: bool = False) -> None:
-    """Raises RQ208 if an attribute is no number; in outputs, numbers may be in arrays."""
+    """Raises RQ208 for an attribute without numbers; in outputs, numbers may be in arrays."""
     if not (type_.is_numeric or (arrays and type_.has_units)):
         hint = "send a drop of the old attribute and an add of a new one"
         message = f"`{name}` is of type {type_}; only numbers can be altered"

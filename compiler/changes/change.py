@@ -1,4 +1,4 @@
-"""What every change of an accent says about itself (theory 2.5, N1 to N13)."""
+"""Specifications of changes: base classes, and the context that they are read in (theory 2.5, N1 to N13)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Names = Mapping[str, str]
 
 
 class Layer(Enum):
-    """What a change is about, from the outside in: a source undoes names first and values last."""
+    """The subjects of changes, from the outside in: a source undoes names first and values last."""
 
     NAME = "name"
     TEXT = "text"
@@ -34,8 +34,8 @@ class Layer(Enum):
 
 @frozen
 class Context:
-    """What a change is read with. `types`: the attributes that exist or existed. `units`: those of canonical values.
-    `names`: those of renames. `arrays`: an output is read, which alone may have arrays."""
+    """The attributes that a change is read with. `types`: those that exist or existed. `units`: of canonical values.
+    `names`: of renames. `arrays`: an output is read, which alone may have arrays."""
 
     types: Types
     units: Units = field(factory=dict[str, str])
@@ -45,7 +45,7 @@ class Context:
 
 @frozen
 class Before:
-    """What the inverse of a change needs to know of its attribute.
+    """The attribute of a change, for its inverse.
 
     `unit`: that of canonical values. `is_in_force`: returns True if all described tuples have a function. `form`: of
     texts without the change; `form_now`: by now.
@@ -94,7 +94,7 @@ class Change(ABC):
     @classmethod
     @abstractmethod
     def read(cls, node: Any, context: Context) -> Change:
-        """Returns the change of a node, of which the attribute exists. Raises `DiagnosticError` as the error pages
+        """Returns the change of a node; its attribute exists. Raises `DiagnosticError` as the error pages
         say."""
 
     @abstractmethod

@@ -26,7 +26,7 @@ class Drop(Change):
         return cls(node.name)
 
     def inverse(self, before: Before) -> None:
-        """Returns `None`: nothing says in which unit its values come back."""
+        """Returns `None`: nothing names the unit of values that come back."""
 
     def __str__(self) -> str:
         return f"-({self.attribute})"

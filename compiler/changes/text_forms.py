@@ -43,7 +43,7 @@ class ToZone(ToForm):
 
     @classmethod
     def read(cls, node: SetZone, context: Context) -> ToZone:
-        """Raises RQ173 for an unknown zone, RQ208 if the attribute is no timestamp."""
+        """Raises RQ173 for an unknown zone, RQ208 if the attribute is not a timestamp."""
         type_ = context.types[node.name]
         if type_.name != "timestamp":
             message = f"`{node.name}` is of type {type_}; only timestamps have zones"

@@ -40,7 +40,7 @@ class ToUnit(Change):
     @classmethod
     def read(cls, node: SetUnit, context: Context) -> ToUnit | ToLevel:
         """Raises RQ142 if no unit is declared, or one of another dimension; RQ143 for an unknown unit, and RQ208 if the
-        attribute is no number."""
+        attribute is not a number."""
         check_numeric(node.name, context.types[node.name], node.span, arrays=context.arrays)
         declared = context.units.get(node.name)
         if declared is None:

@@ -29,7 +29,7 @@ class Wrap(SourceFunction):
 
     @classmethod
     def read(cls, node: WrapValues, context: Context) -> Wrap:
-        """Raises RQ202 if the size is no positive number, RQ208 if the attribute is no number."""
+        """Raises RQ202 if the size is not positive, RQ208 if the attribute is not a number."""
         check_numeric(node.name, context.types[node.name], node.span)
         size = _value(node.size)
         if size <= 0:

@@ -106,7 +106,7 @@ def _argument_code(argument: object) -> str | None:
 
 @frozen
 class Stated:
-    """What a call of the epoch states: its inputs, and its arguments by name, as code."""
+    """A call of the epoch: its inputs, and its arguments by name, as code."""
 
     method: str
     inputs: tuple[str, ...]
@@ -114,7 +114,7 @@ class Stated:
 
     @classmethod
     def of(cls, node: ast.expr, operator: Operator) -> Stated | None:
-        """Reads the code of a call; `None` if it is none of the epoch."""
+        """Reads the code of a call; `None` for another call."""
         match node:
             case ast.Call(ast.Attribute(ast.Name("epoch"), method), args, keywords):
                 count = len(operator.inputs)

@@ -1,5 +1,4 @@
-"""What accents do to one value: a one-to-one function, with the operations that every one of them has (theory N3, N7,
-N11)."""
+"""Functions of accents: each maps the values of one attribute one to one (theory N3, N7, N11)."""
 
 from __future__ import annotations
 

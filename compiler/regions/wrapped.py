@@ -42,7 +42,7 @@ class Wrapped(NumberFunction):
 
     @cached_property
     def _jump(self) -> Fraction:
-        """The number from which the image starts again at `to`."""
+        """The number whose image is `to`: images start again there."""
         return self.to + self.size * ceil((self.low - self.to) / self.size)
 
     @cached_property

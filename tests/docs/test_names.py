@@ -30,7 +30,19 @@ OF_OTHERS = {
 }
 """Names of libraries, protocols and settings, and their roots."""
 EXAMPLES = {
-    *("address.city", "devices.s", "q.s", "R.a", "sensors.t", "state.upper", "f_to_c", "kind_2"),
+    *(
+        "address.city",
+        "devices.s",
+        "q.s",
+        "R.a",
+        "sensors.t",
+        "state.upper",
+        "f_to_c",
+        "kind_2",
+        "t_c",
+        "temp_c",
+        "roomTemp_C",
+    ),
     *("NAME.markers", "PATH_markers", "plan.json", "batch.json"),
 }
 """Names in queries and streams, and files of runs."""

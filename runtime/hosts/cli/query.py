@@ -1,5 +1,4 @@
 """Commands about the text of a query: check, compile, explain, fmt, trace. Only `explain --spark` starts an engine."""
-"""Commands about the text of a query, none of which starts an engine: check, compile, explain, fmt, trace."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from click.core import ParameterSource
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
 from cedilla.grammar.diagnostics.printable import printable
 from cedilla.runtime.hosts.cli.inputs import compiled_query, json_text, known_domains, read_query, reported
-from cedilla.runtime.hosts.cli.options import engine_option, format_option, query_argument
+from cedilla.runtime.hosts.cli.options import engine_option, format_option, queries_argument, query_argument
 from cedilla.runtime.hosts.terminal.command_options import (
     allow_module_option,
     allow_path_option,
@@ -122,8 +121,6 @@ def _engine_plans(
         return engine_plan.engine_plans(compiled, Options(engine=engine, allow_modules=allow_modules))
 
 
-@click.command("check")
-@query_argument
 @click.command("check", short_help="Show what is wrong with queries, and with their state.")
 @queries_argument
 @format_option
