@@ -41,6 +41,7 @@ EXAMPLES = {
         "kind_2",
         "t_c",
         "temp_c",
+        "latency_ms",
         "roomTemp_C",
     ),
     *("NAME.markers", "PATH_markers", "plan.json", "batch.json"),
