@@ -7,8 +7,6 @@ import re
 import tomllib
 from pathlib import Path
 
-from setuptools import setup
-
 HERE = Path(__file__).parent
 PROJECT = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))["project"]
 _LINK = re.compile(
@@ -32,6 +30,8 @@ def absolute(markdown: str, repository: str) -> str:
 
 
 if __name__ == "__main__":
+    from setuptools import setup  # which Python has not since 3.12
+
     readme = (HERE / "README.md").read_text("utf-8")
     setup(
         long_description=absolute(readme, PROJECT["urls"]["Repository"]),
