@@ -213,9 +213,9 @@ MUTATIONS = (
     ),
     Mutation(
         "R6, D0 the latest Alter is undone first",
-        "runtime/control/accents/trees.py",
-        "else last.after(first)",
-        "else first.after(last)",
+        "compiler/regions/composition.py",
+        '        return cast("ValueMapping", last).after(first)',
+        '        return first.after(cast("ValueMapping", last))',
     ),
     Mutation(
         "3.3 punctuations are in the units of the tuples before them",
@@ -314,10 +314,16 @@ MUTATIONS = (
         "return None if image is None else self.map.get(image, image)",
     ),
     Mutation(
+        "N11 a number that wraps around comes from two ranges",
+        "compiler/regions/wrapped.py",
+        "            (self.low, self._jump, Affine(1, after.shift + self.size)),",
+        "            (self.low, self._jump, after),",
+    ),
+    Mutation(
         "N3 conditions on codes are translated",
         "compiler/regions/value_mapping.py",
-        "    children = {after: node.at(before) for before, after in code.pairs}",
-        "    children = {before: node.at(before) for before, after in code.pairs}",
+        "        children = {after: node.at(before) for before, after in self.pairs}",
+        "        children = {before: node.at(before) for before, after in self.pairs}",
     ),
     Mutation(
         "N3, G32 an Add begins with codes of its own",
@@ -345,9 +351,9 @@ MUTATIONS = (
     ),
     Mutation(
         "N4 an Add in a unit leads there from the canonical one",
-        "compiler/facts/marker_parser.py",
-        "    return Add(node.name, type_, unit, converted(of, unit, node.span))",
-        "    return Add(node.name, type_, unit)",
+        "compiler/changes/add.py",
+        "        return cls(node.name, type_, unit, converted(of, unit, node.span))",
+        "        return cls(node.name, type_, unit)",
     ),
     Mutation(
         "N5 only the tuples that name a unit are in it",
@@ -412,7 +418,7 @@ MUTATIONS = (
     Mutation(
         "G32 what was the code of none may tell others apart, too",
         "runtime/control/markers/added_again.py",
-        "        *_dependent_on(name, translate(anew, raw), maps, {name: state.universe[name]}),\n",
+        "        *_dependent_on(name, translate(anew, raw), by_written(state, name), {name: state.universe[name]}),\n",
         "",
     ),
     Mutation(
