@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -15,7 +16,7 @@ from cedilla.runtime.engines.spark.java import MINIMUM, find_java
 from tests.kit import ROOT
 from tests.kit.browser import find_chromium
 from tests.kit.java import SHORT_LIVED
-from tests.kit.tiers import QUICK, TIERS, rest
+from tests.kit.tiers import QUICK, TIERS, rest, soak
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -44,6 +45,16 @@ settings.register_profile("new", derandomize=False, deadline=None)
 settings.load_profile("new" if "EXAMPLES" in os.environ else "repeatable")
 
 
+_SHARE_ON_SPARK = 3
+"""One in so many tests that either engine answers runs on Spark before the soak: each takes seconds there, and Spark
+has laws, cases and runs of each kind of its own."""
+
+
+def _is_on_spark(name: str) -> bool:
+    """Returns True for the tests of that share. `name`: the node of a test, with or without its case."""
+    return crc32(name.partition("[")[0].encode()) % _SHARE_ON_SPARK == 0
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--engine", choices=["spark", "sail"], default="spark", help="what runs queries in tests"
@@ -57,10 +68,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests marked `either_engine` run on Sail, and on Spark in the rest tier."""
+    """Tests marked `either_engine` run on Sail, and on Spark in the rest tier or in the soak."""
     marked = metafunc.definition.get_closest_marker("either_engine") is not None
     if marked and "spark" in metafunc.fixturenames and metafunc.config.getoption("--engine") == "spark":
-        metafunc.parametrize("spark", ["sail", rest("spark")], indirect=True, scope="session")
+        on_spark = (rest if _is_on_spark(metafunc.definition.nodeid) else soak)("spark")
+        metafunc.parametrize("spark", ["sail", on_spark], indirect=True, scope="session")
 
 
 NOT_QUICK = ("long", "rest", "soak", "faults", "spark", "java")
@@ -232,9 +244,15 @@ def _parameters(item: pytest.Item) -> dict[str, Any]:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, object, object]:
-    # Further cases are asked of Spark only.
+    # Further cases are asked once: of Spark in its share of the tests, of Sail in the others.
     items[:] = [
-        i for i in items if not (_parameters(i).get("spark") == "sail" and i.get_closest_marker("rest"))
+        item
+        for item in items
+        if not (
+            _parameters(item).get("spark") == "sail"
+            and item.get_closest_marker("rest")
+            and _is_on_spark(item.nodeid)
+        )
     ]
     config.stash[TIERS] = {
         item.nodeid: next(
