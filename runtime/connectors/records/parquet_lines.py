@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from cedilla.runtime.connectors.records.foreign import (
     NoValue,
@@ -58,6 +58,21 @@ def parquet_lines(file: Path) -> Generator[Line]:
                     index += 1
     except Unreadable as problem:
         raise unreadable_parquet(str(file), problem) from None
+
+
+def last_rows(stream: IO[bytes], count: int) -> list[dict[str, Any]]:
+    """Returns the last rows of an open file as objects of JSON; reads only the row groups that have them."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(stream) as file:
+        groups = file.num_row_groups
+        first, rows = groups, 0
+        while first and rows < count:
+            first -= 1
+            rows += file.metadata.row_group(first).num_rows
+        table = file.read_row_groups(range(first, groups)).slice(max(0, rows - count)).combine_chunks()
+        columns = [[_exact(v) for v in _values(column.combine_chunks())] for column in table.columns]
+        return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def kind_of(type_: pa.DataType) -> str:

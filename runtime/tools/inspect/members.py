@@ -8,6 +8,7 @@ from typing import Any
 
 from cedilla.compiler import regions
 from cedilla.compiler.changes import Alter
+from cedilla.compiler.expressions.units.own import short
 from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, PRESENT, Facts
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Level, Tree, Value
@@ -133,7 +134,7 @@ class _View:
         self._by, self._name, self._names = by, name, names
         self._units = facts.live_units(name) if name in facts.units else None
         self._presence = state.present.get(name, ABSENT)
-        self._declared = names.units.get(name)
+        self._declared = None if (unit := names.units.get(name)) is None else short(unit)
 
     def at(self, value: Value) -> dict[str, Any]:
         """Returns the unit, whether it differs from the declared one, and whether the attribute is sent."""
@@ -148,7 +149,7 @@ class _View:
             for f in functions
         )
         changed = any(not function.is_identity for function in functions)
-        return {"unit": " or ".join(texts) or self._declared, "changed": changed, "sent": sent}
+        return {"unit": short(" or ".join(texts)) or self._declared, "changed": changed, "sent": sent}
 
 
 def _body(function: Affine) -> str:

@@ -14,11 +14,13 @@ from cedilla.compiler.expressions.types import LARGEST, Type, decimal_notation
 from cedilla.compiler.expressions.types.decimals import is_exact
 from cedilla.compiler.expressions.units.altered_decimals import keeps_digits
 from cedilla.compiler.expressions.units.conversions import known_unit
+from cedilla.compiler.expressions.units.own import short
 from cedilla.compiler.expressions.units.units import Mismatch, conversion
 from cedilla.compiler.plan import Emit
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.connectors.records.marker_files import is_tuple_file
+from cedilla.runtime.connectors.records.marker_files import in_stream_order, is_tuple_file
+from cedilla.runtime.connectors.records.parquet_lines import last_rows
 from cedilla.runtime.connectors.storage.files import Files, epoch_name, name_of
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
 from cedilla.runtime.control.sinks.announce import SinkState
@@ -43,13 +45,14 @@ def newest_rows(folder: CheckpointFolder, output: str, units: Units) -> dict[str
     """Returns the newest rows of an output, newest last, and the unit of each attribute.
 
     Rows of an epoch are in the units before its Alters. Unless they are shown as written, epochs before a change of
-    units are left out. Raises `DiagnosticError`: RQ412 for an output that is not a folder of JSON, RQ143 for an
-    unknown unit.
+    units are left out. Raises `DiagnosticError`: RQ412 for an output that is not a folder of JSON or Parquet, RQ143 for
+    an unknown unit.
     """
     emit = next((candidate for candidate in folder.stored.plan.emits if candidate.name == output), None)
-    if emit is None or emit.path == "-" or emit.format != "json" or emit.is_topic:
+    if emit is None or emit.path == "-" or emit.format not in ("json", "parquet"):
         hint = "`cedilla read` shows other outputs"
-        raise failure("RQ412", f"the page shows rows of folders of JSON only, not {output}", hint=hint)
+        message = f"the page shows rows of folders of JSON and Parquet only, not {output}"
+        raise failure("RQ412", message, hint=hint)
     if folder.commit is None:
         return {"rows": [], "units": {}, "names": []}
     root = folder.path_of_run(emit.path)
@@ -63,7 +66,8 @@ def newest_rows(folder: CheckpointFolder, output: str, units: Units) -> dict[str
     rows = list(islice(newest, MAX_ROWS))
     shown = [output_state.converted(row, units) for row in reversed(rows)]
     names = list(dict.fromkeys(name for row in shown for name in row))
-    return {"rows": shown, "units": output_state.names_of(units), "names": names}
+    units_by_name = {name: short(unit) for name, unit in output_state.names_of(units).items()}
+    return {"rows": shown, "units": units_by_name, "names": names}
 
 
 class _State:
@@ -168,15 +172,24 @@ def _rows(root: str, epoch: int, *, is_fixed: bool, is_reset: bool) -> Iterator[
     names = [name for name in files.folders(root, "epoch=") if name <= committed]
     for name in names[: -_MAX_EPOCHS - 1 : -1]:
         listed = [file.path for file in files.list(f"{root}/{name}")]
-        number, kinds = int(name.partition("=")[2]), {name_of(path)[0] for path in listed}
+        number = int(name.partition("=")[2])
+        kinds = {name_of(in_stream_order(path))[0] for path in listed}
         is_altered = "3" in kinds and number < epoch
         if not is_fixed and (is_altered or ("0" in kinds and is_reset)):
             return
         for path in reversed([*filter(is_tuple_file, listed)]):
-            for line in reversed(_tail(files, path)):
-                yield json.loads(line, parse_float=Decimal)
+            yield from reversed(_last_rows(files, path))
         if not is_fixed and "0" in kinds:
             return
+
+
+def _last_rows(files: Files, path: str) -> list[dict[str, Any]]:
+    """Returns the last rows of a file, in their order."""
+    if not path.endswith(".parquet"):
+        return [json.loads(line, parse_float=Decimal) for line in _tail(files, path)]
+    with files.open(path) as file:
+        rows = last_rows(file, MAX_ROWS)
+    return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
 def _tail(files: Files, path: str) -> list[bytes]:

@@ -132,21 +132,28 @@ def _replay(source: str, listed: Sequence[FoundFile], code: str, before: Sequenc
     return Replay(source, code, tuple(lines), tuple(files))
 
 
+def takes_again(source: Source, code: str) -> bool:
+    """Returns True if lines of a source with a code can be sent again."""
+    return _refusal(source, code) is None
+
+
+def _refusal(source: Source, code: str) -> tuple[str, str] | None:
+    """Returns why a source does not take lines with a code, and the way out; `None` if it does."""
+    if code == LATE:
+        return "late tuples are late again", "a new checkpoint, with the tuples in their place"
+    if source.table or source.format not in ("json", "parquet") or local_path(source.path) is None:
+        why = "only streams of JSON and Parquet in local folders take lines again"
+        return why, "--print writes the lines"
+    if source.by_name:
+        return f"`{source.name}` is ordered by name", "--print writes the lines; a file after the last name"
+    return None
+
+
 def _folder_of(source: Source, code: str) -> Path:
     """Returns the folder that takes the lines. Raises RQ496."""
     at = local_path(source.path)
-    why = hint = None
-    if code == LATE:
-        why, hint = "late tuples are late again", "a new checkpoint, with the tuples in their place"
-    elif source.table or source.format not in ("json", "parquet") or at is None:
-        why = "only streams of JSON and Parquet in local folders take lines again"
-        hint = "--print writes the lines"
-    elif source.by_name:
-        why, hint = (
-            f"`{source.name}` is ordered by name",
-            "--print writes the lines; a file after the last name",
-        )
-    if why is not None or at is None:
+    if (refusal := _refusal(source, code)) is not None or at is None:
+        why, hint = refusal or ("", "")
         raise failure("RQ496", f"lines of `{source.name}` with {code} cannot be sent again: {why}", hint=hint)
     return at
 

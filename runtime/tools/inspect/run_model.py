@@ -32,6 +32,7 @@ from cedilla.runtime.epochs.checkpoint.ownership import is_running, read_owner
 from cedilla.runtime.tools.inspect.members import members_of
 from cedilla.runtime.tools.inspect.plan_graph import plan_graph, with_state
 from cedilla.runtime.tools.inspect.quarantine_counts import QuarantineCounts, counts_of
+from cedilla.runtime.tools.inspect.replay import takes_again
 from cedilla.runtime.tools.inspect.status import Status, facts_of, status_of
 from cedilla.runtime.tools.inspect.stream_status import Stream
 
@@ -155,6 +156,7 @@ class RunModel:
             "read": status.read.get(source.name, 0),
             "accents": _shown(of_status.accents),
             "in_force": len(of_status.accents),
+            "stated": [{"text": a.text[:_MAX_TEXT], "line": a.line} for a in source.accents[:MAX_SHOWN]],
             "closed": closed_time(source, commit.sources[source.name], now),
             "closed_text": of_status.closed,
             "undeclared": dict(of_status.undeclared),
@@ -188,7 +190,8 @@ class RunModel:
     # --- errors ---
 
     def _set_aside(self, aside: Mapping[str, Mapping[str, Mapping[str, Any]]], status: Status) -> list[Model]:
-        meanings = codes()
+        assert self._folder is not None
+        meanings, plan = codes(), self._folder.stored.plan
         of_source = [
             {
                 "source": source,
@@ -197,12 +200,17 @@ class RunModel:
                 "fix": meanings[code].fix if code in meanings else "",
                 "count": of_code["count"],
                 "newest": of_code["newest"],
-                "replay": shlex.join(["cedilla", "replay", self.path, "--code", code]),
+                "replay": self._replay(plan.source_of.get(source), code),
             }
             for source, by_code in aside.items()
             for code, of_code in by_code.items()
         ]
         return sorted(of_source, key=lambda entry: -entry["count"])[:MAX_SHOWN]
+
+    def _replay(self, source: Source | None, code: str) -> str:
+        """Returns the command for lines that are mended: one that sends them again, else one that prints them."""
+        is_sent = source is not None and takes_again(source, code)
+        return shlex.join(["cedilla", "replay", self.path, "--code", code, *([] if is_sent else ["--print"])])
 
     def _stop(self, status: Status, plan: Plan) -> Model | None:
         error = status.error
@@ -223,7 +231,12 @@ class RunModel:
             "fix": codes()[first.code].fix if first.code in codes() else "",
             "committed": done,
             "nothing_lost": first.code not in _DAMAGED,
-            "type": shlex.join(["cedilla", "run", f"{plan.name}.rq", "--checkpoint", self.path]),
+            "type": shlex.join(
+                [
+                    *("cedilla", "run", f"{plan.name}.rq", "--checkpoint", self.path),
+                    *(["--engine", status.engine] if status.engine not in (None, "spark") else []),
+                ]
+            ),
         }
 
     def _plan_graph(self, plan: Plan) -> Any:

@@ -28,10 +28,13 @@ function h(tag, attributes = {}, ...children) {
 const now = () => Date.now() / 1000 + state.offset;
 const count = (n) =>
   n === null || n === undefined ? "?" : Math.round(n).toLocaleString("en").replaceAll(",", "\u202f");
+const two = (n) => String(n).padStart(2, "0");
+const day = (at) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+// A time of this machine's clock in ISO 8601, without the day if it is today.
 const clock = (t) => {
   const at = new Date(t * 1000),
-    day = at.toDateString() === new Date().toDateString();
-  return (day ? "" : at.toLocaleDateString() + " ") + at.toLocaleTimeString([], { hour12: false });
+    time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":");
+  return day(at) === day(new Date()) ? time : `${day(at)} ${time}`;
 };
 function span(seconds) {
   const s = Math.abs(seconds);
@@ -81,16 +84,18 @@ function draw(model) {
   const wrong = model.problems || [];
   $("problems").hidden = !wrong.length;
   if (wrong.length && changed("problems", wrong)) $("problems").replaceChildren(...problems(wrong));
+  $("loading").hidden = true;
   if (wrong.length) {
     $("head").replaceChildren(h("h1", {}, h("span", { class: "dot" }), model.path));
     return;
   }
   state.shown.problems = null;
+  document.querySelector("main").classList.remove("loading");
   head(model);
   if (changed("stop", [model.stop, model.run.state])) stop(model);
   if (changed("members", model.sources)) members(model);
   if (changed("waits", [model.accents, model.sources])) waits(model);
-  if (changed("accents", model.accents)) accents(model);
+  if (changed("accents", [model.accents, model.sources.map((s) => s.stated)])) accents(model);
   doubtful(model);
   if (changed("quarantine", [model.quarantine, model.epochs, model.sources.map((s) => s.undeclared)])) quarantine(model);
   if (changed("plan", model.plan)) plan(model.plan);
@@ -120,11 +125,14 @@ function head(model) {
   ].filter(([counts]) => Object.keys(counts).length);
   document.title = `${run.state === "running" ? "" : "■ "}${model.query.name} · Cedilla`;
   const doubts = model.doubtful.filter((d) => !state.dismissed.has(d.key)).length;
+  const red = failed(model);
+  const aside = model.quarantine.reduce((all, q) => all + q.count, 0),
+    silent = model.sources.flatMap((s) => s.groups).reduce((all, g) => all + g.counts.silent, 0);
   $("head").replaceChildren(
-    h("h1", {}, h("span", { class: `dot ${run.state}` }), `${model.query.name}.rq`),
+    h("h1", {}, h("span", { class: `dot ${run.state === "stopped" && !red ? "ended" : run.state}` }), `${model.query.name}.rq`),
     h(
       "span",
-      { id: "alive", class: run.state === "stopped" ? "red" : null },
+      { id: "alive", class: red ? "red" : null },
       run.state,
       run.since && run.state === "running" ? ` since ${clock(run.since)}` : "",
       h(
@@ -159,9 +167,14 @@ function head(model) {
     left.length
       ? h("span", { id: "left" }, `${left.map(([counts, noun]) => plural(sum(counts), noun)).join(", ")} left`)
       : "",
+    aside ? h("a", { id: "aside", class: "amber", href: "#quarantine" }, `${plural(aside, "line")} set aside`) : "",
+    silent ? h("a", { id: "silent", class: "red", href: "#members" }, `${count(silent)} silent`) : "",
     doubts ? h("a", { class: "amber", href: "#doubtful" }, plural(doubts, "doubtful thing")) : "",
   );
 }
+
+// An error has ended the run, and no later one has continued.
+const failed = (model) => model.run.state === "stopped" && Boolean(model.stop) && !model.stop.went_on;
 
 function stop(model) {
   const s = model.stop;
@@ -177,10 +190,10 @@ function stop(model) {
         h("b", {}, `${s.code}: `, ...ticks(s.message)),
         h("span", { class: "k" }, ` · ${clock(s.time)}${s.place ? ` · ${s.place}` : ""}`),
       ),
-      h("p", {}, s.committed, s.nothing_lost ? h("b", { class: "ok" }, "; nothing is lost") : ""),
-      ...s.mend.map((text) => h("p", {}, ...ticks(text))),
+      ...s.mend.map((text, n) => h("p", {}, n ? "" : h("b", {}, "to mend: "), ...ticks(text))),
       h("p", { class: "k" }, ...ticks(s.fix)),
       h("p", {}, "then, with the other options of the run: ", h("code", {}, s.type), " ", copy(s.type)),
+      h("p", {}, s.committed, s.nothing_lost ? h("b", { class: "ok" }, "; nothing is lost") : ""),
       h("details", {}, h("summary", {}, "the message"), h("pre", {}, s.text)),
     ),
   );
@@ -335,7 +348,7 @@ function accents(model) {
     `${plural(a.in_force, "accent")} in force, ${count(a.read)} read, ${count(a.waiting)} waiting`,
   );
   if (!shown.length)
-    return body("accents").replaceChildren(head, h("p", { class: "k" }, "No accent has come since the journal began."));
+    return fill("accents", head, h("p", { class: "k" }, "No accent has come since the journal began."), ...stated());
   const svg = timeLine(shown, end(model));
   const list = [...shown]
     .reverse()
@@ -370,9 +383,23 @@ function accents(model) {
         h("tbody", {}, ...list),
       ),
     ),
+    ...stated(),
     ...inForce(model),
   );
 }
+
+// The accents that the query states, in effect from the first tuple on.
+const stated = () =>
+  state.model.sources
+    .filter((s) => (s.stated || []).length)
+    .map((s) =>
+      h(
+        "details",
+        { class: "stated", open: true, "data-keep": `stated at ${s.name}` },
+        h("summary", {}, `stated by the query at ${s.name}: ${count(s.stated.length)}`),
+        ...s.stated.map((t) => h("p", {}, h("code", {}, t.text), h("span", { class: "k" }, ` line ${t.line}`))),
+      ),
+    );
 
 // Each accent is a dot; one has its text where that fits beside the text before it.
 function timeLine(shown, last) {
@@ -632,7 +659,7 @@ function plan(graph) {
           viewBox: `0 0 ${width} ${height}`,
           width,
           height,
-          style: "max-width:none",
+          style: `max-width:100%;min-width:${Math.min(width, 0.75 * width)}px;height:auto`,
           role: "group",
           "aria-label": "plan",
         },
@@ -821,14 +848,32 @@ function tick() {
 
 function connect() {
   const events = new EventSource("events");
+  let ended = false;
+  const lose = (is_lost) => {
+    $("lost").hidden = !is_lost;
+    if (is_lost && !document.body.classList.contains("lost"))
+      $("lost").textContent = `no connection since ${clock(Date.now() / 1000)}: what is shown is old`;
+    document.body.classList.toggle("lost", is_lost);
+  };
   const say = (text, bad) => {
     $("connection").textContent = text;
     $("connection").className = bad ? "red" : "";
   };
-  events.onopen = () => say("live ·");
-  events.onerror = () => say("no connection: what is shown is old · tried again each second ·", true);
+  events.onopen = () => {
+    ended = false;
+    lose(false);
+    say("live ·");
+  };
+  events.onerror = () => {
+    if (ended) return; // the page of a run ends with it
+    lose(true);
+    say("no connection: what is shown is old · tried again each second ·", true);
+  };
   events.onmessage = (event) => draw(JSON.parse(event.data));
-  events.addEventListener("farewell", () => say("the run has ended ·", true));
+  events.addEventListener("farewell", () => {
+    ended = true;
+    say("the run has ended ·", Boolean(state.model?.run) && failed(state.model));
+  });
 }
 
 $("try-form").addEventListener("submit", trace);

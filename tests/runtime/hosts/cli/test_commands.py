@@ -157,8 +157,7 @@ def test_the_hooks_of_pre_commit_call_commands_that_there_are() -> None:
     for name, options in hooks:
         (argument,) = (p for p in main.commands[name].params if isinstance(p, click.Argument))
         assert argument.nargs == -1
-        options_of = {option for p in main.commands[name].params for option in p.opts}
-        assert set(options.split()) <= options_of
+        assert set(options.split()) <= {option for p in main.commands[name].params for option in p.opts}
 
 
 def test_lines_of_trace_fit() -> None:

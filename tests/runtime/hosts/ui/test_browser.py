@@ -41,6 +41,11 @@ def page(query: Query) -> Iterator[Page]:
 def test_every_section_shows_its_part_of_the_run(browser: Browser, page: Page) -> None:
     tab = opened(browser, page.address)
     expect(tab.locator("#alive")).to_contain_text("stopped")
+    expect(tab.locator("#alive")).to_have_class("red")
+    expect(tab.locator("#aside")).to_have_text("2 lines set aside")
+    expect(tab.locator("#silent")).to_have_text("1 silent")
+    expect(tab.locator("#loading")).to_be_hidden()
+    expect(tab.locator("#lost")).to_be_hidden()
     expect(tab.locator("#epoch")).to_have_text("3")
     expect(tab.locator("#stop")).to_contain_text("RQ202: the function is not affine")
     expect(tab.locator("#stop")).to_contain_text("everything up to epoch 3 is committed; nothing is lost")
@@ -92,11 +97,11 @@ def test_a_doubt_is_tried_and_dismissed(browser: Browser, page: Page) -> None:
     first = tab.locator("#doubtful .alert").first
     first.get_by_text("what would it do").click()
     expect(tab.locator("#try-answer table")).to_be_visible()
-    expect(tab.locator("#head a.amber")).to_have_text("3 doubtful things")
+    expect(tab.locator("#head a[href='#doubtful']")).to_have_text("3 doubtful things")
     first.get_by_text("dismiss").click()
-    expect(tab.locator("#head a.amber")).to_have_text("2 doubtful things")
+    expect(tab.locator("#head a[href='#doubtful']")).to_have_text("2 doubtful things")
     tab.reload()
-    expect(tab.locator("#head a.amber")).to_have_text("2 doubtful things")
+    expect(tab.locator("#head a[href='#doubtful']")).to_have_text("2 doubtful things")
 
 
 def test_rows_change_their_unit_with_a_button_and_with_a_typed_unit(browser: Browser, page: Page) -> None:
@@ -134,14 +139,31 @@ def test_an_answer_that_comes_late_does_not_replace_a_newer_one(browser: Browser
     expect(tab.locator("#output .body")).not_to_contain_text("RQ143")
 
 
+def test_a_page_that_has_no_model_yet_shows_no_empty_cards(browser: Browser, page: Page) -> None:
+    tab = browser.new_page()
+    tab.route("**/events", lambda route: None)
+    tab.goto(page.address)
+    expect(tab.locator("#loading")).to_have_text("Reading the checkpoint ...")
+    expect(tab.locator("main > section:visible")).to_have_count(1)
+    tab.unroute("**/events")
+    tab.route("**/events", lambda route: route.abort())
+    tab.reload()
+    expect(tab.locator("#lost")).to_contain_text("no connection since")
+    expect(tab.locator("#connection")).to_contain_text("no connection")
+    tab.close()
+
+
 def test_an_epoch_appears_without_a_reload(browser: Browser, sail: SparkSession, tmp_path: Path) -> None:
-    query = Query(sail, tmp_path, QUERY)
+    stated = "accent pumps [[pump = 3, unit(litres, m3)]];"
+    query = Query(sail, tmp_path, QUERY.replace("minutes :=", f"{stated}\nminutes :="))
     query.write("pumps", [pump(0, 1, 100.0), closed(60)])
     executor = query.executor()
     query.go_on(executor, 0)
     with served(str(tmp_path / "checkpoint")) as page:
         tab = opened(browser, page.address)
         expect(tab.locator("#epoch")).to_have_text("0")
+        expect(tab.locator("#alive")).not_to_have_class("red")
+        expect(tab.locator("#accents .stated")).to_contain_text("[[pump = 3, unit(litres, m3)]] line 5")
         tab.locator("#try-text").fill("[[half")
         query.write("pumps", [{"$accent": "[[pump = 2, unit(litres, m3)]]"}, pump(60, 2, 0.1), closed(120)])
         query.go_on(executor, 1)
@@ -200,7 +222,9 @@ def test_a_page_stays_while_a_run_dies_and_comes_back(browser: Browser, tmp_path
             expect(tab.locator("#epoch")).to_have_text("0", timeout=60_000)
             first.send_signal(signal.SIGKILL)
             expect(tab.locator("#alive")).to_contain_text("stopped")
-            expect(tab.locator("#connection")).to_contain_text("no connection")
+            expect(tab.locator("#alive")).not_to_have_class("red")
+            expect(tab.locator("#connection")).to_contain_text("the run has ended")
+            expect(tab.locator("#lost")).to_be_hidden()
         finally:
             first.kill()
     write_lines(tmp_path / "pumps" / "2.jsonl", [pump(1, 1, 100.0)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ stream r(ts: long unit ms, n: long unit s, cost: decimal(24, 3) unit litre, t: d
   from json "r" punctuated on ts;
 w := window[10 milliseconds on ts as w](r);
 sums := aggregate[sum(n) as n, max(cost) as cost, avg(t) as t, largest(t, 2) as all by w](w);
+copies := select[w >= 0](sums);
 emit sums to json "sums";
+emit copies to parquet "copies";
 """
 ROWS = [
     {"ts": 1, "n": 2, "cost": 1.5, "t": 50.0},
@@ -43,11 +46,14 @@ EXPECTED: list[tuple[Units, dict[str, Any]]] = [
 def test_rows_have_all_digits_in_every_unit(sail: SparkSession, tmp_path: Path) -> None:
     for time, lines in enumerate((ROWS, LAST)):
         write_lines(tmp_path / "in" / f"{time}.jsonl", lines, time)
-    places: dict[str, Any] = {"sources": {"r": tmp_path / "in"}, "sinks": {"sums": tmp_path / "out"}}
+    places: dict[str, Any] = {
+        "sources": {"r": tmp_path / "in"},
+        "sinks": {"sums": tmp_path / "out", "copies": tmp_path / "lake"},
+    }
     run(QUERY, Options(once=True, checkpoint=str(tmp_path / "ck"), files_per_epoch=1, **places), spark=sail)
     model = RunModel(str(tmp_path / "ck"))
     model.read()
     assert model.folder is not None
-    for units, expected in EXPECTED:
-        row = newest_rows(model.folder, "sums", units)["rows"][-1]
+    for output, (units, expected) in product(("sums", "copies"), EXPECTED):
+        row = newest_rows(model.folder, output, units)["rows"][-1]
         assert {name: row[name] for name in expected} == expected
