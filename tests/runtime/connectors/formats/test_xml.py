@@ -249,6 +249,7 @@ def test_the_seeds_figures_close_what_they_say(spark: SparkSession, tmp_path: Pa
     ]
     assert items[-1] == {"$punctuation": {}}
     assert {"$punctuation": {"TICKER": "CSCO"}} in items
+    assert run.simulate().rejections == run.rejections("quotes")
 
 
 @pytest.mark.either_engine
@@ -303,6 +304,18 @@ def test_values_and_what_is_malformed(spark: SparkSession, tmp_path: Path) -> No
         "an element inside of the tuple contains elements, where only text is read",
         *["the element is malformed"] * 5,
     ]
+    simulated = run.simulate()
+    assert simulated.rejections == run.rejections()
+    assert simulated.output("r")[:2] == [
+        {"i": 7, "d": -0.0015, "m": 1.25, "b": True},
+        {"s": "a &lt; &lt; \N{GRINNING FACE} é<>\"' &none; & b"},
+    ]
+    assert simulated.output("r")[3:] == [
+        {"s": ""},
+        {"s": " \tx \r\n", "at": "2013-01-31T00:02:03.500000Z"},
+        {"day": "2013-01-31", "d": "NaN"},
+        {"i": 8},
+    ]
 
 
 @pytest.mark.either_engine
@@ -335,6 +348,7 @@ def test_accents_in_xml_and_a_spoilt_marker(spark: SparkSession, tmp_path: Path)
         "[[k = 1, alter(t, y -> y + 1)]]",
     ]
     assert run.quarantine("r") == []
+    assert run.simulate().canonical("r") == run.canonical("r")
 
 
 # --- chains ---
