@@ -100,7 +100,7 @@ class Query:
             )
 
         with tempfile.TemporaryDirectory(prefix="cedilla-") as root:
-            data = _Data.of(self.compiled, {**(data_of or {}), **sources}, Path(root), as_lines=True)
+            data = _Data.of(self.compiled, {**(data_of or {}), **sources}, Path(root), writes_lines=True)
             outputs = data.outputs(options)
             run_options = evolve(data.options(options), sinks=outputs)
             simulate(data.compiled, run_options, reject, warnings.append, end=end)
@@ -212,7 +212,7 @@ def _run_over(
             on_report(epoch)
 
     try:
-        data = _Data.of(compiled, sources, root, as_lines=False)
+        data = _Data.of(compiled, sources, root)
         is_lazy = data.kind == "spark"
         spark = spark or data.session or active_session(options)
         outputs = data.outputs(options)
@@ -250,7 +250,10 @@ class _Data:
     session: Any = None
 
     @classmethod
-    def of(cls, compiled: CompiledQuery, sources: Mapping[str, Any], root: Path, *, as_lines: bool) -> _Data:
+    def of(
+        cls, compiled: CompiledQuery, sources: Mapping[str, Any], root: Path, *, writes_lines: bool = False
+    ) -> _Data:
+        """Writes data into files. `writes_lines`: outputs are JSON Lines, also of frames of Spark."""
         plan = compiled.plan
         check_names("sources", sources, [*(name for name, *_ in folders(plan)), *plan.source_of])
         kinds: dict[str, Kind] = {name: kind_of(data, name) for name, data in sources.items()}
@@ -268,7 +271,7 @@ class _Data:
                 check_columns(frame, source, renamed)
             has_lists = any(attribute.type.element is not None for attribute in source.attributes)
             # Parquet is read without lists, and without zones.
-            lines = as_lines or ((has_lists or bool(source.zones)) and not is_spark)
+            lines = (has_lists or bool(source.zones)) and not is_spark
             home = root / "in" / name
             staged[name] = stage(frame, kinds[name], home, renamed, as_lines=lines, zoned=source.zones)
         sinks = {emit.name: str(root / "out" / emit.name) for emit in plan.emits}
@@ -277,7 +280,7 @@ class _Data:
         )  # type: ignore[assignment]
         session = next((sources[n].sparkSession for n, k in kinds.items() if k == "spark"), None)
         of_paths = {name: data for name, data in sources.items() if kinds[name] == "path"}
-        sink_format = "parquet" if kind == "spark" and not as_lines else "json"
+        sink_format = "parquet" if kind == "spark" and not writes_lines else "json"
         return cls(rewritten(compiled, staged, sinks, sink_format), root, of_paths, kind, session)
 
     def outputs(self, options: Options | None) -> dict[str, str]:

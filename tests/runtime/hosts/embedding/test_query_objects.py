@@ -257,7 +257,22 @@ def test_columns_that_no_attribute_reads_are_refused_by_name() -> None:
     assert refused(pa.table({"ts": [1], "x": [[{"a": second[0]}]]})).startswith("RQ488 column `x`")
     periods = pd.period_range("2020", periods=1, freq="M")
     assert refused(pd.DataFrame({"ts": [1], "s": periods})).startswith("RQ488 column `s` is of type ext")
-    assert refused(pa.table({"ts": [1], "s": [b"\xff"]})) == "RQ488 column `s` has bytes that are no UTF-8"
+
+
+def test_values_of_a_frame_are_judged_as_those_of_parquet() -> None:
+    """A text is no time, and bytes may be no text: their rows are rejected by both, and not read by one."""
+    text = 'stream r(ts: int, at?: timestamp, s?: string) from json "r"; emit r to json "o";'
+    columns = {"ts": [1, 2, 3], "at": [None, "2020-01-01T00:00:00Z", None], "s": [b"\xff", b"a", b"b"]}
+    query = cedilla.query(text)
+    simulated = query.simulate(r=pa.table(columns))
+    run = query.run(sources={"r": pa.table(columns)}, engine="sail")
+    assert run is not None
+    for results in (simulated, run):
+        assert results.frame["ts"].to_pylist() == [3]
+        assert sorted(results.rejected["reason"]) == [
+            "`at` is no timestamp: a value of a column of type string",
+            "`s` is no string: a value of a column of type binary",
+        ]
 
 
 def test_columns_of_several_types_are_refused_and_named() -> None:
