@@ -1,6 +1,6 @@
 """`cedilla verify`: tests Figure 3 of the paper on a user's own input (theory 2.5, G30, G31).
 
-The query runs on Spark over the raw input, and its output is decoded; the reference runs it over the decoded
+The query runs on an engine over the raw input, and its output is decoded; the reference runs it over the decoded
 input. Both must give the same tuples.
 """
 
@@ -60,7 +60,7 @@ class Verdict:
         if self.holds:
             return f"{self.emit}: {self.tuples} tuples, decode(out) = query(decode(in))"
         lines = [f"{self.emit}: the two sides of Figure 3 differ"]
-        for side, rows in (("Spark", self.only_spark), ("the reference", self.only_reference)):
+        for side, rows in (("the engine", self.only_spark), ("the reference", self.only_reference)):
             if rows:
                 lines.append(f"  only {side} has {len(rows)} of the tuples; the first: {_shown(rows[0])}")
         return "\n".join(lines)

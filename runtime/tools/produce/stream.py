@@ -17,6 +17,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.runtime.connectors.records.file_lines import format_of
 from cedilla.runtime.connectors.records.lines import Line, stream_files
+from cedilla.runtime.connectors.records.table_folders import is_delta
 from cedilla.runtime.connectors.records.tuple_lines import tuples_of
 from cedilla.runtime.connectors.records.typed_files import parquet_of
 from cedilla.runtime.connectors.topics.topic_lines import place_of
@@ -201,6 +202,11 @@ class Stream:
     def _write(
         self, target: Target | Writable, text: str, parts: Sequence[int], put: Callable[[Any], object]
     ) -> None:
+        if target is self._tuples and isinstance(target, Published) and is_delta(self.name):
+            hint = "a job that appends to it; a folder of markers: `--markers FOLDER`"
+            raise failure(
+                "RQ435", f"{self.name} is a Delta table, into which no lines are written", hint=hint
+            )
         checkers = [self._checkers[part] for part in parts]
         before = [checker.state for checker in checkers]
         (line,) = tuples_of([Line(text, f"{self.name}:+{self._written + 1}")], self._source)
@@ -290,8 +296,8 @@ def _target(path: str) -> Target:
 
 def _is_parquet(path: str, source: Source) -> bool:
     """Returns True for a folder of Parquet: by the query that reads it, else by its first file."""
-    if source.format == "parquet":
-        return True
+    if source.format == "parquet" or is_delta(path):
+        return source.format == "parquet"
     first = next((file for file, _ in stream_files(path, None)), None)
     return first is not None and format_of(first) == "parquet"
 

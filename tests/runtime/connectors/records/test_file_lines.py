@@ -179,6 +179,17 @@ def test_a_folder_of_parquet_takes_accents(project: Callable[..., Path]) -> None
     assert verdict.exit_code == 0, verdict.output
 
 
+def test_a_table_takes_markers_in_a_folder_only(project: Callable[..., Path]) -> None:
+    root = project("delta", ROWS)
+    before = sorted(root.rglob("*"))
+    refused = cedilla("accent", "in", ACCENT, "--query", "q.rq")
+    assert (refused.exit_code, "error[RQ435]: in is a Delta table" in refused.stderr) == (1, True)
+    assert sorted(root.rglob("*")) == before
+    (root / "ops").mkdir()
+    assert cedilla("accent", "in", ACCENT, "--query", "q.rq", "--markers", "ops").exit_code == 0
+    assert "30 tuples, 1 accents" in cedilla("validate", "in", "--query", "q.rq", "--markers", "ops").output
+
+
 def test_a_page_of_tests_has_rows_of_parquet(project: Callable[..., Path]) -> None:
     root = project("parquet", ROWS)
     late = {**ROWS[0], "t": 1.0}

@@ -74,7 +74,7 @@ def test_another_value_is_a_difference(
     rows = [f'{{"k": 1, "x": {one}}}', '{"$punctuation": "[]"}']
     output = [f'{{"x": {other}, "n": 1}}' if query == GROUPS else f'{{"k": 1, "x": {other}}}']
     report = differences(tmp_path, monkeypatch, query.replace("TYPE", type_), rows, output)
-    assert "only Spark has 1 of the tuples" in report
+    assert "only the engine has 1 of the tuples" in report
     assert "only the reference has 1 of the tuples" in report
 
 

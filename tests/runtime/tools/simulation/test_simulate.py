@@ -431,7 +431,7 @@ def test_verify_tells_two_whole_numbers_apart_that_are_one_double() -> None:
 def test_a_difference_is_shown() -> None:
     verdict = verifying.Verdict("flow", 2, ({"minute": 1.0, "litres": 2.0},), ())
     assert not verdict.holds
-    assert "only Spark has 1 of the tuples; the first: litres = 2.0, minute = 1.0" in verdict.text()
+    assert "only the engine has 1 of the tuples; the first: litres = 2.0, minute = 1.0" in verdict.text()
 
 
 @pytest.mark.either_engine
