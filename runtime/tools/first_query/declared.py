@@ -16,12 +16,14 @@ from cedilla.runtime.control.markers.unannounced import is_name
 from cedilla.runtime.tools.first_query.fields import Field, fields_of, without_objects
 from cedilla.runtime.tools.first_query.roles import (
     LENGTHS,
+    REQUIRED,
     Versions,
     delay_of,
     growth,
     key_of,
     measures_of,
     time_of,
+    unit_field_of,
     versions_of,
     window_of,
 )
@@ -65,7 +67,7 @@ class Declared:
             if self._is_read(own) and own.values:
                 self.names[own.path] = self._free_name(own.path)
         named = [f for f in self.fields if f.path in self.names]
-        self.key = key_of(named, self.time, self.sample)
+        self.key = key_of([f for f in named if f is not unit_field_of(named)], self.time, self.sample)
 
     @property
     def kind(self) -> FormatKind:
@@ -77,8 +79,28 @@ class Declared:
         if self.time is not None and self.time.path in self.names:
             return self.time
         closed = self.punctuated()
-        numbers = (own for own in self.fields if self.names.get(own.path) in closed and own.guess.is_number)
-        return next((own for own in numbers if not own.is_optional), None)
+        numbers = [own for own in self.fields if self.names.get(own.path) in closed and own.guess.is_number]
+        most = [own for own in numbers if len(own.values) >= REQUIRED * own.rows]
+        return max(most, key=lambda own: len(own.distinct), default=None)
+
+    @property
+    def unit_field(self) -> Field | None:
+        """The field that names the unit of what is measured, if all of that has no other unit."""
+        named = [own for own in self.fields if own.path in self.names]
+        unit = unit_field_of(named)
+        measured = self._of_unit()
+        is_clear = len(measured) == 1 or self.kind.has_requests
+        if unit is None or not measured or not is_clear:
+            return None
+        return None if any(own.values.keys() - unit.values.keys() for own in measured) else unit
+
+    def _of_unit(self) -> list[Field]:
+        """Returns the measured fields whose unit another field may name."""
+        if self.kind.has_requests:
+            return [
+                own for own in self.fields if own.path in (("sum",), ("value",)) and own.path in self.names
+            ]
+        return [own for own in self.measures if not own.guess.unit]
 
     def groups(self) -> list[str]:
         """Returns the attributes that the first query groups by: the key, and the metric of data points."""
@@ -146,7 +168,7 @@ class Declared:
     def _attribute(self, own: Field) -> Attribute:
         guess, name = own.guess, self.names[own.path]
         one = next((v for v in self.versions if v.before.path == own.path and self._is_one(v)), None)
-        is_optional = (own.is_optional or bool(guess.none)) and own is not self.time
+        is_optional = (own.is_optional or bool(guess.none)) and own is not self.axis
         type_ = guess.type
         if one is not None:
             is_optional = len(one.before.values) + len(one.after.values) < own.rows
@@ -156,6 +178,11 @@ class Declared:
         )
         type_ = "double" if two is not None else type_
         unit = f" unit {unit_text(guess.unit)}" if guess.unit else ""
+        by = self.unit_field
+        if by is not None and own in self._of_unit():
+            type_ = "double"
+            units = ", ".join(unit_text(name) for name, _ in by.distinct.most_common())
+            unit = f" unit from {self.names[by.path]} in {{{units}}}"
         origin = self._origin(own, name, one)
         domain = ' in {"delta"}' if own.path == ("temporality",) and self._is_delta() else ""
         text = f"{name}{'?' if is_optional else ''}: {type_}{guess.more}{origin}{unit}{domain}"
@@ -167,8 +194,10 @@ class Declared:
                 return f" from {own.path[0]} {STRING.wire(own.path[1])}"
             return "" if own.path[0] == name else f" from {STRING.wire(own.path[0])}"
         paths = [own.path, *([one.after.path] if one is not None else [])]
-        if paths == [(name,)]:
+        if paths == [(name,)] and not own.guess.in_text:
             return ""
+        if own.guess.in_text:
+            return f" from text {STRING.wire(path_text(own.path))}"
         texts = [path[0] if self.kind.has_columns else path_text(path) for path in paths]
         return f" from {' or '.join(map(STRING.wire, texts))}"
 
@@ -185,7 +214,7 @@ class Declared:
             )
         elif own.is_optional:
             lacking = own.rows - len(own.values)
-            what = "are set aside (RQ302)" if own is self.time else "lack it"
+            what = "are set aside (RQ302)" if own is self.axis else "lack it"
             notes.append(f"{lacking:,} of {own.rows:,} rows {what}")
         return tuple(notes)
 

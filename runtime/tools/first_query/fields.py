@@ -78,7 +78,8 @@ class Field:
 class Guess:
     """The guess about a field. `type`: as a declaration has it, empty if no attribute reads the field; `more`: further
     words of the declaration, before a unit; `none`: texts that mean no value. `scale`: microseconds of one unit of a
-    time that is a number. `notes`: what was seen. `unit`: that of its name, or of a time."""
+    time that is a number. `notes`: what was seen. `unit`: that of its name, or of a time.
+    `in_text`: its numbers are in texts."""
 
     type: str
     notes: tuple[str, ...] = ()
@@ -86,6 +87,7 @@ class Guess:
     none: tuple[str, ...] = ()
     scale: int = 0
     unit: str = ""
+    in_text: bool = False
 
     @property
     def is_time(self) -> bool:
@@ -186,6 +188,10 @@ def _of_numbers(field_: Field, numbers: Sequence[Any]) -> Guess:
 def _of_texts(field_: Field) -> Guess:
     if field_.format in ("csv", "xml", "json", "kafka") and _has_commas(field_):
         return _with_unit(field_, "double", ("texts with a decimal comma",), ' decimal ","')
+    if field_.format in ("json", "kafka") and _has_numbers(field_):
+        others = [text for text in field_.values.values() if not _is_number_text(text)]
+        aside = f"; set aside (RQ301): {len(others):,}, such as {_shown(others[0])}" if others else ""
+        return evolve(_with_unit(field_, "double", (f"numbers in texts{aside}",)), in_text=True)
     if _all_times(field_):
         is_day = all(re.fullmatch(r"\d{4}-\d\d-\d\d", text) for text in field_.distinct)
         is_local = not is_day and any(not re.search(r"(Z|[+-]\d\d:?\d\d)$", text) for text in field_.distinct)
@@ -259,6 +265,16 @@ def _all_times(field_: Field) -> bool:
     except (ValueError, AttributeError, TypeError):
         return False
     return bool(field_.distinct)
+
+
+def _has_numbers(field_: Field) -> bool:
+    """Returns True for texts of which most are numbers, some with a point; whole ones may be codes."""
+    numbers = [text for text in field_.values.values() if _is_number_text(text)]
+    return any("." in text for text in numbers) and len(numbers) >= _MOSTLY * len(field_.values)
+
+
+def _is_number_text(text: str) -> bool:
+    return re.fullmatch(r"[+-]?\d+(\.\d+)?", text) is not None
 
 
 def _has_commas(field_: Field) -> bool:

@@ -7,13 +7,14 @@ from itertools import combinations, pairwise
 
 from attrs import frozen
 
+from cedilla.compiler.expressions.units.registry import UnknownUnit
 from cedilla.compiler.expressions.units.units import Mismatch, conversion
 from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.runtime.tools.first_query.fields import Field
 from cedilla.runtime.tools.first_query.names import base_name, words_of
 from cedilla.runtime.tools.first_query.samples import Sample
 
-_REQUIRED = 0.9
+REQUIRED = 0.9
 """The share of rows that have a time, or one of two versions of a field."""
 _IDENTIFYING = (
     "id",
@@ -56,7 +57,7 @@ class Versions:
 
 def time_of(fields: Sequence[Field], sample: Sample) -> Field | None:
     """Returns the time of the rows: a time that most have, and that grows most often."""
-    candidates = [f for f in fields if f.guess.is_time and len(f.values) >= _REQUIRED * f.rows]
+    candidates = [f for f in fields if f.guess.is_time and len(f.values) >= REQUIRED * f.rows]
     return max(candidates, key=lambda f: (growth(f, sample), not f.is_optional), default=None)
 
 
@@ -140,6 +141,23 @@ def _varies(field: Field) -> bool:
     return field.guess.type not in ("int", "long") or len(field.distinct) > _CODES
 
 
+def unit_field_of(fields: Sequence[Field]) -> Field | None:
+    """Returns the field that names the unit of what is measured: its values are units of one kind."""
+    named = (
+        f for f in fields if f.guess.type == "string" and {"unit", "units", "uom"} & {*words_of(f.path[-1])}
+    )
+    return next((f for f in named if f.values and _are_units([*f.distinct])), None)
+
+
+def _are_units(names: Sequence[str]) -> bool:
+    try:
+        for name in names:
+            conversion(name, names[0])
+    except (Mismatch, UnknownUnit):
+        return False
+    return True
+
+
 def versions_of(fields: Sequence[Field]) -> list[Versions]:
     """Returns pairs of fields that are likely one under two names, or in two units."""
     pairs: list[Versions] = []
@@ -147,7 +165,7 @@ def versions_of(fields: Sequence[Field]) -> list[Versions]:
     for before, after in combinations((f for f in fields if f.is_optional and f.values), 2):
         if {before.path, after.path} & taken or before.values.keys() & after.values.keys():
             continue
-        if len(before.values) + len(after.values) < _REQUIRED * before.rows or not _alike(before, after):
+        if len(before.values) + len(after.values) < REQUIRED * before.rows or not _alike(before, after):
             continue
         first, second = sorted((before, after), key=lambda f: min(f.values))
         pairs.append(Versions(first, second, function=first.guess.unit != second.guess.unit))

@@ -115,6 +115,15 @@ MIXED = _json(({"ts": _at(n), "x": [n, str(n), {"k": 1}, None, True][n % 5]} for
 JUMPED = _json(
     {"ts": _at(n), "s": n % 2, "t": (20 + n * 7 % 13 / 10) * (1 if n < 400 else 1000)} for n in range(800)
 )
+HOME = _json(
+    {
+        "entity_id": f"s{n % 3}",
+        "state": "unavailable" if n == 7 else f"{20 + n % 9}.5",
+        "attributes": {"unit_of_measurement": "°F" if n > 70 and n % 3 == 1 else "°C"},
+        "last_updated": _at(60 * n),
+    }
+    for n in range(100)
+)
 CASES: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "lake": (_lake, [
         "# `lake`: the first 2,000 rows in 2 files of parquet.",
@@ -135,6 +144,7 @@ CASES: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "otlp": (_json(map(_point, range(200))), [
         'service_name: string from resource "service.name"',
         'temporality: string in {"delta"}',
+        "sum: double unit from unit in {ms}",
         "sum(sum) as total",
         "by metric, service_name, begin, end",
     ]),
@@ -161,6 +171,11 @@ CASES: dict[str, tuple[Callable[[Path], None], list[str]]] = {
         "x?: string)  # mixed: 10 numbers and 20 other values",
     ]),
     "jumped": (JUMPED, ["# `t` changes as by", "and no accent says so: [["]),
+    "home": (HOME, [
+        'state: double from text "state" unit from unit_of_measurement in {"°C", "°F"}',
+        'numbers in texts; set aside (RQ301): 1, such as "unavailable"',
+        "avg(state) as state",
+    ]),
     "timeless": (_json({"a": n, "b": "x"} for n in range(10)), ["# No field of most rows is a time"]),
 }  # fmt: skip
 
