@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -247,7 +248,7 @@ class StreamChecker:
         """Yields the errors of attributes that the stream does not have, the first ones by their names."""
         known_names = f"known attributes: {', '.join(islice(self.state.types, _MAX_NAMES))}" if values else ""
         for name, value in islice(values.items(), _MAX_NAMES):
-            add = f"an add before it: [[+({name}: {_type_of(value)})]]; " if is_name(name) else ""
+            add = f"an add before it: [[+({name}: {_type_of(value)})]]; " if _can_be_added(name) else ""
             yield _complaint(line, "RQ306", reason("RQ306", name), add + known_names)
         if (more := len(values) - _MAX_NAMES) > 0:
             yield _complaint(
@@ -317,6 +318,12 @@ class StreamChecker:
             if regions.contains(region, row.canonical):
                 return f": {text} of {position}"
         return ""
+
+
+@lru_cache(1024)
+def _can_be_added(name: str) -> bool:
+    """Returns True if an accent can write a name. It is parsed once, and not for each tuple."""
+    return is_name(name)
 
 
 def _resembles_marker(line: Line, attributes: Collection[str]) -> bool:
