@@ -31,12 +31,23 @@ def function_of(parameter: str, body: Expression) -> Affine | Bent:
             f"functions are `{parameter} -> {parameter} * a + b`, `{parameter} -> c / {parameter}`, "
             f"`{parameter} -> 10 * log10({parameter})` and `by points {{(0, 0), (5, 100)}}`"
         )
+        if _has_remainder(body):
+            hint = "numbers that start again at an end of their range: `wrap(x, 65536)`"
         if has_units(body):
             hint = (
                 f"numbers only; the unit of the result is given by `alter(t, {parameter} -> ..., unit degC)`"
             )
         raise failure("RQ202", f"the function is not affine in `{parameter}`", body.span, hint=hint)
     return form[1] if form[1].rises else Chain((form[1],))
+
+
+def _has_remainder(body: Expression) -> bool:
+    """Returns True for `y % 65536`, `mod(y, 65536)`."""
+    match body:
+        case Binary("%") | Scalar("mod" | "pmod"):
+            return True
+        case _:
+            return False
 
 
 def _reciprocal(parameter: str, body: Expression) -> Fraction | None:

@@ -29,7 +29,7 @@ class Wrap(SourceFunction):
 
     @classmethod
     def read(cls, node: WrapValues, context: Context) -> Wrap:
-        """Raises RQ202 if the size is not positive, RQ208 if the attribute is not a number."""
+        """Raises RQ202 if the size is not positive or nothing changes, RQ208 if the attribute is not a number."""
         check_numeric(node.name, context.types[node.name], node.span)
         size = _value(node.size)
         if size <= 0:
@@ -37,6 +37,11 @@ class Wrap(SourceFunction):
             raise failure("RQ202", f"values wrap around at {node.size.text}", node.size.span, hint=hint)
         low = -size / 2 if node.low is None else _value(node.low)
         to = Fraction(0) if node.to is None else _value(node.to)
+        if low == to:
+            hint = "`from` is where values begin until here, `to` where they begin from here on, 0 without it"
+            raise failure(
+                "RQ202", "values do not change, because they begin where they began", node.span, hint=hint
+            )
         for number in (size, low, to):
             Affine(Fraction(1), number).check()
         return cls(node.name, Wrapped(size, low, to))

@@ -115,6 +115,7 @@ def _in_capitals(slip: Slip) -> Diagnostic | None:
 _CHANGE = f"a change is one of {', '.join(f'`{form}`' for form in forms.CHANGES.values())}"
 _ONE_CHANGE = "an accent has one change, at its end, `[[s = 2, unit(t, degC)]]`; another is a line of its own"
 _FUNCTION = "a function is `y -> y * 2`, a unit comes after it: `alter(t, y -> y / 1000, unit km)`"
+_WRAPPED = "the number of different values, then where they begin before and after: `wrap(x, 65536 from -32768 to 0)`"
 _ALTERED = f"values are changed by `{forms.CHANGES['alter']}`, which comes last, after a comma"
 _COMMENT = dict.fromkeys("-/", "a comment begins with `#` and ends with its line")
 _DEFINITION = "a definition is written `name := relation;`"
@@ -167,6 +168,8 @@ PLACES = (
         texts="[[",
         found=by_word({") * / + - = > ( NAME": _FUNCTION}),
     ),
+    Place(accepts="NUMBER", texts="[[", call={"wrap": _WRAPPED}, follows="RPAR FROM PLUS NAME"),
+    Place(accepts="RPAR", texts="[[", call={"wrap": _WRAPPED}, follows="FROM"),
     Place(
         lacks="RPAR",
         texts="[[ [",

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.changes import Add, Drop, Layer, Recode, Rename, Swap, ToLevel, ToUnit
+from cedilla.compiler.changes import Add, Drop, Layer, Recode, Rename, SourceFunction, Swap, ToLevel, ToUnit
 from cedilla.compiler.changes import Change as AccentChange
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, Facts, StateFacts
 from cedilla.compiler.facts.markers import Accent
@@ -94,7 +94,7 @@ def _compare(
             undone_by = _Undone(now, then, first, last, accents, stated_of)
             if not undone_by.leads_back():
                 items.append(Change("new checkpoint", where, "accents", _OTHERWISE))
-            without = {**without, source.name: undone_by.with_codes()}
+            without = {**without, source.name: undone_by.with_conditions()}
         states, _ = with_accents(plan, without, {source.name: new})
         after = _stating(source, stated_attributes(stated), new, without[source.name], states[source.name])
         states = {**states, source.name: after}
@@ -158,22 +158,23 @@ class _Undone:
         """Returns True if the source reads tuples after the inverses as if it had never stated what is gone.
 
         Inverses do not lead there if what they undo was not the last change of its tuples, or if the descriptions are
-        about other tuples by now. Recodes are left out: `with_codes` gives their values codes again.
+        about other tuples by now. Recodes are left out: `with_conditions` gives their values codes again.
         """
         return all(map(self._is_traceable, self.gone)) and all(
             self._has_right_form(attribute) and all(self._is_right(attribute, *tree) for tree in _TREES)
             for attribute in self.now.types
         )
 
-    def with_codes(self) -> SourceState:
-        """Returns the source after the inverses, in which values that no pair of a recode names have codes again.
+    def with_conditions(self) -> SourceState:
+        """Returns the source after the inverses, in which values that a recode or a function did not take have their
+        codes and conditions again.
 
         Their conditions are lost in trees over raw values. The trees of statements that stay take their place, unless
         other accents have changed these trees; then such values have no code for good.
         """
         then = self.then
         for accent in self.gone:
-            if isinstance(accent.primitive, Recode):
+            if isinstance(accent.primitive, Recode | SourceFunction):
                 then = self._decoded_as_kept(then, accent.primitive.attribute)
         return then.next_epoch()
 

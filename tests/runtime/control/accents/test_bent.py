@@ -20,7 +20,7 @@ from cedilla.grammar.parser import parse_accent
 from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.accents import FUNCTIONS
 from tests.kit.command import cedilla
-from tests.kit.errors import code_of
+from tests.kit.errors import code_of, error_of
 from tests.kit.lines import marker, write_lines
 from tests.kit.query import canonical_rows
 from tests.kit.stream import Item, decode, read_output
@@ -350,3 +350,31 @@ def test_shifts_add_up_by_group(steps: list[tuple[int | None, int, bool]]) -> No
             sent += [str(row["at"])[:19] for row in outputs["r"].tuples]
         assert sent[-1] == at.isoformat(timespec="seconds")
     assert not reference.rejected
+
+
+# --- numbers that wrap around ---
+
+
+def test_a_counter_that_wraps_twice_has_its_first_wrap_undone() -> None:
+    reference = Reference(compile_query(QUERY).plan)
+    for text in ("[[wrap(p, 10 from 10)]]", "[[wrap(p, 10 from 0 to 10)]]", "[[wrap(p, 10 from 20)]]"):
+        reference.step([("r", marker(text))])
+    (outputs,) = reference.step([("r", {"ts": 1, "s": 1, "p": 3.0, "q": 0.0})])
+    assert [row["p"] for row in outputs["r"].canonical] == [23.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        ("wrap(p, 10 from 0)", "`to` where they begin from here on"),
+        ("wrap(p, 0)", "the number of different values"),
+        ("wrap(p, 10 from)", "`wrap(x, 65536 from -32768 to 0)`"),
+        ("wrap(p, 10 to 5 from 0)", "`wrap(x, 65536 from -32768 to 0)`"),
+        ('wrap(p, "10")', "`10` is written without quotes"),
+        ("alter(p, y -> y % 65536)", "`wrap(x, 65536)`"),
+        ("alter(p, y -> mod(y, 65536))", "`wrap(x, 65536)`"),
+    ],
+)
+def test_a_wrong_wrap_has_a_hint(change: str, hint: str) -> None:
+    error = error_of(lambda: Reference(compile_query(QUERY).plan).step([("r", marker(f"[[{change}]]"))]))
+    assert hint in (error.help or "")

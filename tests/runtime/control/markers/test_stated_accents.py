@@ -297,6 +297,18 @@ def test_values_without_a_code_are_read_again_once_the_recode_is_gone(
         assert changes.effect in ("continues", "at once")
 
 
+@pytest.mark.parametrize("text", ["[[wrap(t, 20 from 0 to -10)]]", "[[alter(t, y -> 24 / y)]]"])
+def test_values_that_a_function_did_not_take_are_described_again_once_it_is_gone(text: str) -> None:
+    """The condition on them was lost, so that x was read as 10."""
+    cold = "[[t < -36, alter(x, y -> y * 2)]]"
+    changes, reference = edited(
+        ran(compile_query(statements_of([cold, text])).plan, []), statements_of([cold])
+    )
+    assert changes.effect == "continues"
+    (outputs,) = reference.step([("r", {"s": 1, "fw": 1, "x": 10.0, "t": -40.0})])
+    assert [row["x"] for row in outputs["r"].canonical] == [5.0]
+
+
 @pytest.mark.parametrize("text", [IN_KW, SCALED, NAMED, FALLS, "[[recode(fw, {1: 2})]]", "[[+(z: double)]]"])
 def test_a_statement_comes_and_goes_as_often_as_one_likes(text: str) -> None:
     reference = ran(compile_query(METER).plan, [("r", marker(TENTHS))])
