@@ -118,7 +118,7 @@ def _values(reading: Reading, attribute: str, x: str | None, by: str | None) -> 
             continue
         position = _x_value(units, entry.values, x, number)
         drawn.accents += [(position, text) for text in pending]
-        drawn.unit = units.state.added_units.get(attribute, drawn.unit)
+        drawn.unit = units.state.notes.added_units.get(attribute, drawn.unit)
         pending.clear()
         line = drawn.lines.setdefault(None if by is None else _group(entry.values[by]), _Line())
         line.places.append(position)

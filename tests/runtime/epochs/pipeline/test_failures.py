@@ -171,7 +171,7 @@ def test_a_command_without_an_engine_has_the_same_codes(
         (OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path)), "RQ431"),
         (MemoryError(), "RQ322"),
     ):
-        monkeypatch.setattr("cedilla.runtime.tools.stream_tools.places.files_of", raising(problem))
+        monkeypatch.setattr("cedilla.runtime.tools.stream_tools.places.stream_files", raising(problem))
         done = cedilla("validate", tmp_path, "--schema", "k: long")
         assert (done.exit_code, f"error[{code}]" in done.stderr) == (1, True)
 
