@@ -174,7 +174,7 @@ def _items(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.ProjectIte
     for item in items:
         name = item.alias or (item.expression.name if isinstance(item.expression, syntax.Attribute) else None)
         if name is None:
-            hint = _named(item.expression)
+            hint = _with_name(item.expression)
             operand = getattr(item.expression, "operand", None)
             if isinstance(operand, syntax.Attribute):
                 hint = f"{hint}; attributes that stay are named: `project[a, b](R)`"
@@ -227,7 +227,7 @@ def _is_difference(value: WithUnit, units: Units) -> bool:
     return form is not None and is_of_differences(value.unit, units.get(form[0]))
 
 
-def _named(expression: syntax.Expression) -> str:
+def _with_name(expression: syntax.Expression) -> str:
     """Returns the expression with a name, for a hint; also for `x = a * 2`, which has its name in front."""
     match expression:
         case syntax.Binary("=", syntax.Attribute(name), value):

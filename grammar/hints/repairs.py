@@ -42,7 +42,7 @@ def repaired(editor: Editor, repairs: Iterable[Repair]) -> Diagnostic | None:
     return next(filter(None, (repair(editor) for repair in repairs)), None)
 
 
-def _named(editor: Editor, count: int, words: Iterable[str], most: int = 3) -> str | None:
+def _candidates_text(editor: Editor, count: int, words: Iterable[str], most: int = 3) -> str | None:
     types = editor.words(count)
     return terminals.named({types[word] for word in words}, most)
 
@@ -185,7 +185,7 @@ def replaced(e: Editor) -> Diagnostic | None:
         good = [w for w in choices if _replaces(e, token, w)]
         if token in (";", "."):
             good = [w for w in good if w == ","] or good
-        if good and (named := _named(e, count, good)):
+        if good and (named := _candidates_text(e, count, good)):
             return e.slip.unexpected(e.form(f"did you mean {named}?"), token)
     return None
 

@@ -56,7 +56,7 @@ class AccentForm:
         """A text of this form, for hints."""
         return self._text(
             [
-                [_shown(part, _example) for part in group]
+                [_part_text(part, _example) for part in group]
                 for group, is_optional in self.groups
                 if not is_optional
             ]
@@ -88,7 +88,7 @@ class AccentForm:
 
         return self._text(
             [
-                [_shown(part, value) for part in group]
+                [_part_text(part, value) for part in group]
                 for group, optional in self.groups
                 if not optional or _has(first, group)
             ]
@@ -99,7 +99,7 @@ class AccentForm:
         return f"{self.word}({re.sub(r' ,', ',', text)})"
 
 
-def _shown(part: Part, value: Callable[[Hole], str]) -> str:
+def _part_text(part: Part, value: Callable[[Hole], str]) -> str:
     return part if isinstance(part, str) else value(part)
 
 

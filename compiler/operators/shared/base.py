@@ -204,7 +204,7 @@ class Operator(ABC):
 
     def parameters(self) -> dict[str, object]:
         """Returns the parameters that `explain` shows, as plain values."""
-        return {key: _shown(key, value) for key, value in self.arguments().items()}
+        return {key: _argument_for_people(key, value) for key, value in self.arguments().items()}
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         """Returns an attribute that the output would have twice, over inputs as evolved so far (J2, G11)."""
@@ -362,7 +362,7 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def _shown(key: str, value: Any) -> object:
+def _argument_for_people(key: str, value: Any) -> object:
     """Returns an argument with texts for calls and new names."""
     if not isinstance(value, Mapping):
         return value

@@ -78,10 +78,12 @@ class Probe:
         alone, meeting, passes = self._plain
         if not passes:
             return self._without_effect
-        shown, kept = (self._shown(mentions) if mentions else passes), mentions
+        shown, kept = (self._immediate_effect(mentions) if mentions else passes), mentions
         if shown.keys() != passes.keys():  # it waits for other values of what is folded away
-            kept = frozenset(m for m in mentions if self._shown(frozenset({m})).keys() == passes.keys())
-            shown = self._shown(kept)
+            kept = frozenset(
+                m for m in mentions if self._immediate_effect(frozenset({m})).keys() == passes.keys()
+            )
+            shown = self._immediate_effect(kept)
         functions = {n: _latest(tree) for n, tree in passes.items()} if self.kind == "alter" else {}
         described = frozenset[str]().union(*map(regions.attributes, shown.values())) if kept else NO_MENTIONS
         onward = tuple(passes), described, functions
@@ -122,7 +124,7 @@ class Probe:
         effects = self._effects(NO_MENTIONS)
         return effects[0], effects[1], _united(effects)
 
-    def _shown(self, mentions: frozenset[str]) -> _Effect:
+    def _immediate_effect(self, mentions: frozenset[str]) -> _Effect:
         """Returns the changes that show at once, in some state of all other inputs and attributes."""
         return _united(self._effects(mentions))
 

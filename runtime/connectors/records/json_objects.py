@@ -66,7 +66,7 @@ class JsonObject(dict[str, Any]):
 
     def shown(self, name: str) -> str:
         """Returns a value for a message."""
-        return _shown(self, name)
+        return _value_text(self, name)
 
     def with_fields(self, types: Mapping[str, Type]) -> JsonObject:
         """Returns the tuple with the fields of added attributes too; most tuples contain all fields already."""
@@ -213,10 +213,10 @@ _CONTROL = re.compile(r"\\u00[0-9a-f]{2}")
 
 def shown(item: Mapping[str, Any], name: str) -> str:
     """Returns a value of a line for a message."""
-    return item.shown(name) if isinstance(item, JsonObject) else _shown(item, name)
+    return item.shown(name) if isinstance(item, JsonObject) else _value_text(item, name)
 
 
-def _shown(item: Mapping[str, Any], name: str) -> str:
+def _value_text(item: Mapping[str, Any], name: str) -> str:
     spellings = item.written if isinstance(item, JsonObject) else {}
     match spellings.get(name, item[name]):
         case bool() as value:

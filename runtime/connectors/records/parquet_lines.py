@@ -182,7 +182,7 @@ def _plain(value: Any) -> Any:
 
 def _line(position: str, kinds: Mapping[str, str], values: tuple[Any, ...]) -> Line:
     fields = {name: value for name, value in zip(kinds, values, strict=False) if value is not None}
-    text = compact_text({name: _shown(value) for name, value in fields.items()})
+    text = compact_text({name: _text_value(value) for name, value in fields.items()})
     if not fields.keys().isdisjoint(KEYS):
         return Line(text, position)
     row = TypedRow({name: _exact(value) for name, value in fields.items()})
@@ -197,6 +197,6 @@ def _exact(value: Any) -> Any:
     return [_exact(element) for element in value] if isinstance(value, list) else value  # type: ignore[reportUnknownVariableType]
 
 
-def _shown(value: Any) -> Any:
+def _text_value(value: Any) -> Any:
     """Returns a value for a text. Bytes that are not UTF-8 become replacement characters."""
     return decoded(b"\xff") if isinstance(value, NoObject) else value

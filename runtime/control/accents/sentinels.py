@@ -37,11 +37,15 @@ class Sentinels(Placed):
     ) -> Sentinels:
         """Returns the sentinels after some tuples get other values, in place of earlier ones. `raw`, `where`: these
         tuples, over raw and over canonical values. `places`: the positions where they apply."""
-        members, new = regions.values(attribute, values), frozenset(values)
+        new = frozenset(values)
         before = self.listed.get(attribute, frozenset[Value]())
         listed = {**self.listed, attribute: regions.update(before, where, lambda _: new)}
-        listing = evolve(self, listed=listed)
-        return listing.changed(
+        return evolve(self, listed=listed).with_listed(attribute, values, raw, places)
+
+    def with_listed(self, attribute: str, values: Collection[Value], raw: Tree, places: Tree) -> Sentinels:
+        """Returns the sentinels after raw tuples get values that are listed for them."""
+        members = regions.values(attribute, values)
+        return self.changed(
             attribute, False, raw, places, lambda tree, region: regions.choose(region, members, tree)
         )
 

@@ -37,7 +37,9 @@ def _undefined(
     """Yields RQ232 for values whose code means undefined: in either order, tuples with them lack the attribute."""
     name, wire = change.attribute, change.type.wire
     recoded = (
-        _recoded(state, accent, change) if isinstance(change, Recode) else _listed(state, accent, change)
+        _recoded(state, accent, change)
+        if isinstance(change, Recode)
+        else _missing_codes(state, accent, change)
     )
     pairs = [
         f"{wire(value)} as {wire(code)}"
@@ -68,7 +70,9 @@ def _recoded(state: SourceState, accent: Accent, recode: Recode) -> Iterator[tup
             yield value, code, state.canonical(state.sentinels.removed(described))
 
 
-def _listed(state: SourceState, accent: Accent, missing: Missing) -> Iterator[tuple[Value, Value, Tree]]:
+def _missing_codes(
+    state: SourceState, accent: Accent, missing: Missing
+) -> Iterator[tuple[Value, Value, Tree]]:
     """Yields the values with one of these codes, each with the canonical tuples that have it."""
     name = missing.attribute
     for code, cell in regions.cells(state.codes.get(name, False)).items():

@@ -28,6 +28,7 @@ from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.numbers import Numbers
 from cedilla.runtime.control.accents.originals import Originals
 from cedilla.runtime.control.accents.placed import Placed
+from cedilla.runtime.control.accents.regained import originals_after, regained, sentinels_after
 from cedilla.runtime.control.accents.sentinels import Sentinels
 from cedilla.runtime.control.accents.swaps import Swaps
 from cedilla.runtime.control.accents.trees import (
@@ -346,7 +347,13 @@ class SourceState:
         before = {**self.bent, attribute: self.forward(attribute)}
         after = changed_by(before, attribute, IDENTITY, where, lambda first, last: composed(last, first))
         exact = self.numbers.raw_type_bent(attribute, self.types[attribute], after[attribute])
-        return evolve(self, bent=after)._undoing(attribute, raw, places, exact)
+        state = evolve(self, bent=after)._undoing(attribute, raw, places, exact)
+        again, forward = regained(attribute, before[attribute], after[attribute]), state.written_maps
+        return evolve(
+            state,
+            originals=originals_after(state.originals, attribute, again, forward, places),
+            sentinels=sentinels_after(state.sentinels, attribute, again, forward, places),
+        )
 
     def _undoing(self, attribute: str, raw: Tree, places: Tree, exact: Type | None = None) -> SourceState:
         """Returns the state that undoes further functions of an attribute. Numbers are doubles from here on, unless

@@ -51,12 +51,12 @@ class UnitNames:
         if unit is None or function.is_identity:
             return unit
         if attribute not in self._names:  # a fleet may have one function for each device
-            names = tuple(dict.fromkeys(self._named(attribute)))
+            names = tuple(dict.fromkeys(self._candidate_names(attribute)))
             self._names[attribute] = names if unit in names else (*names, *of_differences(names))
         names = (name for name in self._names[attribute] if name != unit)
         return next((name for name in names if leads(function, unit, name)), None)
 
-    def _named(self, attribute: str) -> Iterator[str]:
+    def _candidate_names(self, attribute: str) -> Iterator[str]:
         """Yields names in the order of the query, then of the accents."""
         if self.plan is None:
             return

@@ -94,13 +94,13 @@ def backlog(root: str, commit: Commit | None) -> dict[str, int]:
     for name, data in folders.streams.items():
         markers = folders.markers.get(name)
         version = tables[name]["version"] if name in tables else None
-        listed = _listed(files, [data] if markers is None else [data, markers], version)
+        listed = _recorded_paths(files, [data] if markers is None else [data, markers], version)
         if listed is not None:
             waiting[name] = len([path for path in listed if path not in taken]) + left.get(name, 0)
     return waiting
 
 
-def _listed(files: Files, folders: Sequence[KnownFolder], version: int | None) -> list[str] | None:
+def _recorded_paths(files: Files, folders: Sequence[KnownFolder], version: int | None) -> list[str] | None:
     """Returns the recorded paths of the files in some folders; `None` if one of them cannot be seen from here.
 
     `version`: the last one that was read if the first folder is a Delta table, which has other files, too.
@@ -113,7 +113,7 @@ def _listed(files: Files, folders: Sequence[KnownFolder], version: int | None) -
         log = DeltaLog(files, "", folders[0].at)
         later = (entry for entry in log.entries() if entry.version > version)
         added = [folders[0].record(file.path) for entry in later for file in log.added(entry)[0]]
-        return added + (_listed(files, folders[1:], None) or [])
+        return added + (_recorded_paths(files, folders[1:], None) or [])
     except DiagnosticError:  # a store without an account here
         return None
 

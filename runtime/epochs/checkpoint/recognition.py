@@ -198,7 +198,8 @@ class Recognition:
         left = set[str]()
         for one in fresh:
             for read in (read for read in lost if read.path not in left and self._begins_with(one, read)):
-                what = f"{one.file.path} with {self.what} begins with all that {self._shown(read)} had when it was read"
+                was = self._read_text(read)
+                what = f"{one.file.path} with {self.what} begins with all that {was} had when it was read"
                 if read.path in changed:
                     raise failure("RQ452", f"{what}, and another file is there now", hint=_GROWN)
                 left.add(read.path)
@@ -218,11 +219,11 @@ class Recognition:
         for one, read in [*renamed.values()][:1]:
             others = "" if len(renamed) == 1 else f"; so are {len(renamed) - 1:,} more"
             self.notes.append(
-                f"{one.file.path} with {self.what} is {self._shown(read)}, which was read and has moved{others}"
+                f"{one.file.path} with {self.what} is {self._read_text(read)}, which was read and has moved{others}"
             )
         for at, (one, read) in moved.items():
             if at not in renamed:
-                before = self._shown(read)
+                before = self._read_text(read)
                 message = (
                     f"{one.file.path} with {self.what} has the bytes of {before}, which was read and is gone"
                 )
@@ -254,7 +255,7 @@ class Recognition:
     def _warn(self, code: str, message: str, hint: str) -> None:
         self.warnings.append(Diagnostic(code, "warning", message, help=hint))
 
-    def _shown(self, read: ReadFile) -> str:
+    def _read_text(self, read: ReadFile) -> str:
         return read.path if self.folder is None else self.folder.locate(read.path)
 
 

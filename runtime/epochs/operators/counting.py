@@ -93,7 +93,7 @@ class CountingDataflow(Dataflow):
         if touched:
             counted = epoch.cached(counted)
         self._keep(epoch, operator, counted if touched else None, inputs, types)
-        return self._passed(operator, counted, inputs)
+        return self._passing_tuples(operator, counted, inputs)
 
     def _keep(
         self,
@@ -126,7 +126,7 @@ class CountingDataflow(Dataflow):
             name, state_columns(inputs), epoch.number, lambda rows: _added(rows, types).where(needed)
         )
 
-    def _passed(self, operator: Any, counted: DataFrame, inputs: tuple[Facts, ...]) -> DataFrame:
+    def _passing_tuples(self, operator: Any, counted: DataFrame, inputs: tuple[Facts, ...]) -> DataFrame:
         passed = counted.where("`$due` > 0")
         if operator.all:
             passed = passed.withColumn("$copy", F.expr("explode(sequence(1L, `$due`))"))

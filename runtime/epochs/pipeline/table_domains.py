@@ -58,7 +58,7 @@ class TableDomains:
         """The plan with its domains. Raises `DiagnosticError`: RQ416, RQ417, or for a bad marker in a table."""
         if not any(listed(plan)):
             return plan
-        self._seen = self._listed(plan)
+        self._seen = self._table_files(plan)
         plan, self.values = looked_up(plan, self._read)
         self._covered = {}
         return plan
@@ -66,7 +66,7 @@ class TableDomains:
     def look(self, plan: Plan, states: Mapping[str, SourceState]) -> None:
         """Read the tables again if their files have changed. Raises as `of` does."""
         if any(listed(plan)):
-            if self._listed(plan) != self._seen:
+            if self._table_files(plan) != self._seen:
                 self.of(plan)
             self._unsaid = [
                 warning for warning in gone(plan, states, self.values) if warning not in self._said
@@ -90,7 +90,7 @@ class TableDomains:
         self._said += warnings
         return warnings
 
-    def _listed(self, plan: Plan) -> tuple[FoundFile, ...]:
+    def _table_files(self, plan: Plan) -> tuple[FoundFile, ...]:
         paths = dict.fromkeys(plan.source_of[c.table].path for *_, c in listed(plan))
         return tuple(file for path in paths for file in self.files.tree(path))
 

@@ -311,7 +311,7 @@ def _location(ls: CedillaServer, document: Document, name: Occurrence) -> lsp.Lo
     return lsp.Location(uri, ls.positions(text).range(name.start, name.end))
 
 
-def _named(ls: CedillaServer, uri: str, position: lsp.Position) -> tuple[Document, Occurrence | None]:
+def _occurrence_at(ls: CedillaServer, uri: str, position: lsp.Position) -> tuple[Document, Occurrence | None]:
     document = ls.document(uri)
     return document, document.names.at(ls.positions(document.text).offset(position), document.source)
 
@@ -321,7 +321,7 @@ def on_definition(ls: CedillaServer, params: lsp.DefinitionParams) -> lsp.Locati
     """Returns the place that defines a name."""
     if is_stream(params.text_document.uri):
         return None
-    document, name = _named(ls, params.text_document.uri, params.position)
+    document, name = _occurrence_at(ls, params.text_document.uri, params.position)
     defined = None if name is None else document.names.definition(name)
     return None if defined is None else _location(ls, document, defined)
 
@@ -331,7 +331,7 @@ def on_references(ls: CedillaServer, params: lsp.ReferenceParams) -> list[lsp.Lo
     """Returns all places that name the same thing."""
     if is_stream(params.text_document.uri):
         return []
-    document, name = _named(ls, params.text_document.uri, params.position)
+    document, name = _occurrence_at(ls, params.text_document.uri, params.position)
     uses = [] if name is None else [*dict.fromkeys(document.names.uses(name.symbol))]
     with_definition = params.context.include_declaration
     return [_location(ls, document, use) for use in uses if with_definition or not use.defines]

@@ -190,7 +190,7 @@ def _of_texts(field_: Field) -> Guess:
         return _with_unit(field_, "double", ("texts with a decimal comma",), ' decimal ","')
     if field_.format in ("json", "kafka") and _has_numbers(field_):
         others = [text for text in field_.values.values() if not _is_number_text(text)]
-        aside = f"; set aside (RQ301): {len(others):,}, such as {_shown(others[0])}" if others else ""
+        aside = f"; set aside (RQ301): {len(others):,}, such as {_comment_text(others[0])}" if others else ""
         return evolve(_with_unit(field_, "double", (f"numbers in texts{aside}",)), in_text=True)
     if _all_times(field_):
         is_day = all(re.fullmatch(r"\d{4}-\d\d-\d\d", text) for text in field_.distinct)
@@ -204,9 +204,7 @@ def _of_mixed(field_: Field, numbers: Sequence[Any], texts: Sequence[str]) -> Gu
     """Returns the guess for values of several kinds: numbers, if the others are few, else texts."""
     words = Counter(texts)
     count = len(field_.values) - len(numbers)
-    kinds = (
-        f"mixed: {len(numbers):,} numbers and {count:,} other values, such as {_shown(_first_other(field_))}"
-    )
+    kinds = f"mixed: {len(numbers):,} numbers and {count:,} other values, such as {_comment_text(_first_other(field_))}"
     is_none = field_.format == "csv" and len(words) <= _FEW and len(numbers) > count == len(texts)
     if is_none or len(numbers) >= _MOSTLY * len(field_.values):
         is_whole = all(isinstance(number, int) and -(2**63) <= number < 2**63 for number in numbers)
@@ -330,13 +328,13 @@ def _list(field_: Field) -> str:
     values = field_.distinct
     if not values:
         return ""
-    first = ", ".join(_shown(value) for value, _ in values.most_common(_SHOWN))
+    first = ", ".join(_comment_text(value) for value, _ in values.most_common(_SHOWN))
     if len(values) <= _SHOWN:
         return f"one value, {first}" if len(values) == 1 else f"{len(values)} values: {first}"
     return f"{len(values):,} values, such as {first}"
 
 
-def _shown(value: Any) -> str:
+def _comment_text(value: Any) -> str:
     """Returns a value for a comment, on one line and short."""
     if not isinstance(value, str):
         return str(value).lower() if isinstance(value, bool) else one_line(str(value))[:_LONGEST]

@@ -154,7 +154,7 @@ class RunModel:
             "name": source.name,
             "table": source.table,
             "read": status.read.get(source.name, 0),
-            "accents": _shown(of_status.accents),
+            "accents": _shortened(of_status.accents),
             "in_force": len(of_status.accents),
             "stated": [{"text": a.text[:_MAX_TEXT], "line": a.line} for a in source.accents[:MAX_SHOWN]],
             "closed": closed_time(source, commit.sources[source.name], now),
@@ -172,7 +172,7 @@ class RunModel:
             "in_force": sum(len(stream.accents) for stream in status.sources),
             "waiting": len(status.waiting),
             "line": [self._placed(accent) for accent in recorded],
-            "waits": _shown(waiting),
+            "waits": _shortened(waiting),
         }
 
     def _placed(self, accent: Mapping[str, Any]) -> Model:
@@ -279,7 +279,7 @@ def _output(stream: Stream, status: Status, plan: Plan) -> Model:
         "path": emit.path,
         "format": emit.format,
         "written": status.written.get(stream.name),
-        "accents": _shown(stream.accents),
+        "accents": _shortened(stream.accents),
         "closed": stream.closed,
         "units": dict(stream.units),
     }
@@ -332,10 +332,10 @@ def _waiting_by_node(status: Status, plan: Plan) -> dict[str, list[str]]:
         for name in names:
             if f" at {name}," in text:
                 waiting.setdefault(name, []).append(text)
-    return {name: _shown(texts) for name, texts in waiting.items()}
+    return {name: _shortened(texts) for name, texts in waiting.items()}
 
 
-def _shown(texts: Sequence[str]) -> list[str]:
+def _shortened(texts: Sequence[str]) -> list[str]:
     """Returns the first texts, each of limited length: one accent may name thousands of values."""
     return [text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]} ..." for text in texts[:MAX_SHOWN]]
 

@@ -62,7 +62,7 @@ class Verdict:
         lines = [f"{self.emit}: the two sides of Figure 3 differ"]
         for side, rows in (("the engine", self.only_spark), ("the reference", self.only_reference)):
             if rows:
-                lines.append(f"  only {side} has {len(rows)} of the tuples; the first: {_shown(rows[0])}")
+                lines.append(f"  only {side} has {len(rows)} of the tuples; the first: {_row_text(rows[0])}")
         return "\n".join(lines)
 
 
@@ -119,7 +119,7 @@ def _offsets(checkpoint: str) -> Offsets:
     return {s.name: {int(partition): offset for partition, offset in s.offsets.items()} for s in streams}
 
 
-def _shown(row: Row) -> str:
+def _row_text(row: Row) -> str:
     return ", ".join(f"{name} = {_text(value)}" for name, value in sorted(row.items()))
 
 

@@ -236,7 +236,7 @@ class Parquet(ReadBySpark):
         """Returns the rows: `raw` is the row as JSON, `line` its index in the file from 0."""
         footers = self._footers(spark, files)
         parts: list[DataFrame] = []
-        for group in map(_shown, _groups(footers, lambda footer: tuple(footer.columns))):
+        for group in map(_readable_group, _groups(footers, lambda footer: tuple(footer.columns))):
             values = ", ".join(
                 f"{readable(quoted(name), kind)} AS {quoted(name)}" for name, kind in group.columns
             )
@@ -358,7 +358,7 @@ def _is_plain(footer: Footer, group: _Group) -> bool:
     return not (is_beyond(footer) or footer.has_halves or unknown & {field.name for field in group.schema})
 
 
-def _shown(group: _Group) -> _Group:
+def _readable_group(group: _Group) -> _Group:
     """Returns a group in whose columns messages find each value that has a form to be shown in."""
     kinds = ((name, kind.shown if isinstance(kind, Unknown) else kind) for name, kind in group.columns)
     return evolve(group, columns=tuple((name, kind) for name, kind in kinds if kind is not None))

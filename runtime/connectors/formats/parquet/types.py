@@ -141,7 +141,7 @@ class _Kinds:
 
     def column(self, arrow: pa.DataType) -> Column:
         first = self._next
-        kind = self._kind(arrow) or Unknown(str(arrow), _shown(_stored(arrow)))
+        kind = self._kind(arrow) or Unknown(str(arrow), _readable_type(_stored(arrow)))
         if isinstance(kind, IntegerType) and pa.types.is_null(_stored(arrow)):
             kind = NullType()  # Spark has the type of numbers that its nulls are stored as
         return Column(kind, None if pa.types.is_nested(_stored(arrow)) else first)
@@ -167,7 +167,7 @@ class _Kinds:
         return _leaf(self._schema.column(self._next - 1), self._settings)
 
 
-def _shown(arrow: pa.DataType) -> DataType | None:
+def _readable_type(arrow: pa.DataType) -> DataType | None:
     """Returns the type that shows the values of a type of Arrow that Spark does not have."""
     if pa.types.is_fixed_size_binary(arrow):
         return BinaryType()

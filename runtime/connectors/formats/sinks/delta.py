@@ -78,7 +78,8 @@ class DeltaSink(ParquetSink):
                 raise failure("RQ360", message, hint=hint)
             before = self._types.setdefault(name, type_)
             if before != type_:
-                message = f"`{name}` is now of type {_shown(type_)}, and of {_shown(before)} in the table {self._table}"
+                was, now = _type_text(before), _type_text(type_)
+                message = f"`{name}` is now of type {now}, and of {was} in the table {self._table}"
                 hint = f"a new table; where `{name}` may be altered, a declaration as double"
                 raise failure("RQ470", message, hint=hint)
 
@@ -170,8 +171,8 @@ def _plain(type_: Any) -> object:
     return [_plain(type_["elementType"])] if isinstance(type_, dict) else type_
 
 
-def _shown(type_: object) -> str:
-    return f"array of {_shown(type_[0])}" if isinstance(type_, list) else str(type_)
+def _type_text(type_: object) -> str:
+    return f"array of {_type_text(type_[0])}" if isinstance(type_, list) else str(type_)
 
 
 def _moments(schema: pa.Schema) -> pa.Schema:

@@ -279,7 +279,7 @@ _DECODING: Mapping[str, Callable[[SourceState], Mapping[str, Tree]]] = {
 values."""
 
 
-def _written(state: SourceState, attribute: str) -> Tree:
+def _written_functions(state: SourceState, attribute: str) -> Tree:
     """Returns the histories of an attribute, or what leads to its raw values where it has none."""
     has_histories = attribute not in state.bent and attribute not in state.codes
     return state.units.get(attribute, ORIGINAL) if has_histories else state.written(attribute)
@@ -290,7 +290,7 @@ def _of_layer(layer: Layer) -> Callable[[AccentChange], bool]:
 
 
 _TREES: tuple[tuple[Callable[[SourceState, str], Tree], Callable[[AccentChange], bool]], ...] = (
-    (_written, _of_layer(Layer.VALUE)),
+    (_written_functions, _of_layer(Layer.VALUE)),
     (lambda state, attribute: state.names.here.get(attribute, attribute), _of_layer(Layer.NAME)),
     (
         lambda state, attribute: state.present.get(attribute, ABSENT),

@@ -381,12 +381,12 @@ def _differences(old: Operator, new: Operator) -> Iterator[str]:
     was, now = old.parameters(), new.parameters()
     for name in dict.fromkeys([*was, *now]):
         if was.get(name) != now.get(name):
-            yield f"{name} {_shown(was.get(name))} → {_shown(now.get(name))}"
+            yield f"{name} {_value_text(was.get(name))} → {_value_text(now.get(name))}"
     if old.inputs != new.inputs:
         yield f"of {', '.join(old.inputs)} → of {', '.join(new.inputs)}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return "nothing"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -273,7 +273,7 @@ class _Comparison:
         universe = {new.name: evolve(self.start.universe[new.name], members=True)}
         what = f"{_domain_text(old)} → {_domain_text(new)}"
         if new.column is not None and new.domain == old.domain:
-            yield from self._listed(new, came, gone)
+            yield from self._same_table(new, came, gone)
             return
         if not regions.is_empty(came, universe):
             if self.is_read:
@@ -288,7 +288,7 @@ class _Comparison:
             )
             yield self._change("continues", what, why)
 
-    def _listed(self, attribute: Attribute, came: Tree, gone: Tree) -> Iterator[Change]:
+    def _same_table(self, attribute: Attribute, came: Tree, gone: Tree) -> Iterator[Change]:
         """A domain that comes from the same table as before: nothing is asked, as while the query runs."""
         if came is not False:
             what = f"{_domain_text(attribute)}: {value_texts(attribute, came)} is new"
