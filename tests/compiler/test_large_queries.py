@@ -61,6 +61,7 @@ PARTS = {
 SOURCES = {name: WIDE if name in ("attributes", "pairs") else SOURCE for name in PARTS}
 
 
+@pytest.mark.rest
 @pytest.mark.long
 @pytest.mark.either_engine
 @pytest.mark.parametrize("name", tiered(PARTS))

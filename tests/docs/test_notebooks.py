@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "queries").rglob("*.ipynb"))
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
     notebook: Any = nbformat.read(path, 4)

@@ -261,6 +261,7 @@ def test_an_angle_times_a_length_is_converted_from_degrees() -> None:
     )
 
 
+@pytest.mark.rest
 def test_the_order_in_which_names_are_read_changes_nothing() -> None:
     """UCUM's units were once loaded with the first code, and gave later names another meaning."""
     names = ["st", "HP", "By", "[degF]", "eq", "Cal", "att", "IU", "RAD"]

@@ -21,6 +21,7 @@ from tests.runtime.connectors.formats.csv_texts import ODD, SPOILT, text_of
 from tests.runtime.connectors.formats.text_rows import TYPES, csv_blocks, rows_of
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("longest", [1 << 20, 30])
 @pytest.mark.parametrize("seed", tiered(range(12)))
 def test_records_end_where_they_end_however_a_file_is_cut(

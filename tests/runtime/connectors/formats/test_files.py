@@ -211,6 +211,7 @@ def test_run_refuses_it_with_the_same_words(spark: SparkSession, tmp_path: Path)
     assert error_text(Query(spark, tmp_path, QUERY).run).startswith(f"{message}; ")
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("name", ["b.jsonl.gz", "b.jsonl.lz4"])
 def test_a_task_that_finds_it_is_told_in_the_same_words(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -64,6 +64,7 @@ FIELDS = [
 ]
 
 
+@pytest.mark.rest
 def test_types_are_those_that_spark_reads(spark: SparkSession, tmp_path: Path) -> None:
     """Between two columns that keep their types, so that the columns after a nested one are found, too."""
     wrong: list[tuple[str, str | None, str | None]] = []

@@ -332,6 +332,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.rest
 @given(STEPS)
 def test_shifts_add_up_by_group(steps: list[tuple[int | None, int, bool]]) -> None:
     """Each tuple is sent as its group's clock shows it: the source has the same times as without any shift."""

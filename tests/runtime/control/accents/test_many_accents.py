@@ -22,6 +22,7 @@ emit hot to json "out/hot";
 """
 
 
+@pytest.mark.rest
 def test_all_epochs_come_out_as_they_mean(spark: SparkSession, tmp_path: Path) -> None:
     run = Query(spark, tmp_path, QUERY)
     decoder = Decoder()

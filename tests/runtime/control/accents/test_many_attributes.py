@@ -74,6 +74,7 @@ def test_attributes_that_decide_each_others_units_are_right_or_refused(tmp_path:
         simulate(run.query, Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "o")}))
 
 
+@pytest.mark.rest
 def test_one_function_by_forty_attributes_takes_a_moment(tmp_path: Path) -> None:
     run = Query.without_engine(tmp_path, query_over_many(40))
     last: Item = {"t": 1.0, **{f"a{n}": n % 2 for n in range(40)}}

@@ -51,6 +51,7 @@ def test_the_manual_lists_every_function() -> None:
     assert set(FUNCTIONS) <= set(re.findall(r"[a-z_0-9]+", code))
 
 
+@pytest.mark.rest
 def test_spark_agrees_with_types_and_values(spark: SparkSession) -> None:
     check_types_and_values(spark, EXPRESSIONS)
 

@@ -125,6 +125,7 @@ emit every to parquet "tables";
 """
 
 
+@pytest.mark.rest
 def test_what_is_sorted_is_written_so(folder: Path) -> None:
     """Enough rows for Sail to compute parts of them on several cores."""
     count = 200_000

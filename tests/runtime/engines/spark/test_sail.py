@@ -96,6 +96,7 @@ with sail.sail_session() as session:
 """
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(("seconds", "survives"), tiered([(None, True), ("1", False)]))
 def test_a_session_survives_hours_without_work(seconds: str | None, survives: bool) -> None:
     """The second case shows that Sail reads the variable of this name."""

@@ -165,6 +165,7 @@ def test_an_older_segment_or_list_in_the_place_of_a_newer_one_is_noticed(project
     assert "RQ479" in str(integrity(project.root).problems)
 
 
+@pytest.mark.rest
 @pytest.mark.either_engine
 def test_every_damage_to_a_file_that_a_run_needs_is_found(project: Project) -> None:
     """Each file of a checkpoint in the middle of its life is damaged in each way."""
@@ -199,6 +200,7 @@ def test_every_damage_to_a_file_that_a_run_needs_is_found(project: Project) -> N
     }
 
 
+@pytest.mark.rest
 def test_files_of_outputs_are_not_checked(project: Project) -> None:
     """They belong to those who read them; the run never reads them again."""
     project.run()
@@ -346,6 +348,7 @@ def test_an_epoch_is_on_the_disk_before_its_record(project: Project, monkeypatch
     assert len(synced) > 2 * LATE
 
 
+@pytest.mark.rest
 @pytest.mark.either_engine
 @pytest.mark.parametrize("number", [4, 9, 14])
 def test_a_full_disk_is_a_coded_error_and_the_next_run_goes_on(

@@ -129,6 +129,7 @@ def test_a_record_of_a_dead_process_is_no_owner(tmp_path: Path) -> None:
         assert ownership.number == 5
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("apart", tiered([0.8, 0.0, 0.3, 1.5, 2.5]))
 def test_of_two_runs_at_once_one_is_refused_and_no_row_is_lost(tmp_path: Path, apart: float) -> None:
     (tmp_path / "q.rq").write_text(QUERY)

@@ -75,6 +75,7 @@ def test_every_function_in_whatever_epochs_its_tuples_come(
         assert not any(f"alter({NAMES[call]}," in text for text in carried), call
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("parts", tiered([4, 10, 1]))
 def test_every_function_over_overlapping_windows_by_their_panes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: int

@@ -80,6 +80,7 @@ def check_output(run: Query, emit: str, expected: Collection[Row], attributes: s
     assert list(complaints(output, attributes)) == [], emit
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("parts", tiered([3, 1]))
 @pytest.mark.parametrize(("seed", "ends", "much"), [(1, True, None), soak(2, False, 0)])
 def test_sets_and_bags_are_those_of_the_decoded_inputs(

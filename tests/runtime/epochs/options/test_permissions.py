@@ -279,6 +279,7 @@ def test_a_package_allows_its_modules_and_no_others(module: str, allowed: list[s
         assert code_of(lambda: check_modules(plan, allowed)) == "RQ483"
 
 
+@pytest.mark.rest
 def test_files_beside_a_query_shadow_no_module_but_the_one_named(home: Path) -> None:
     """Modules that the process loads later are not searched in the folder of the query first."""
     (home / "twice.py").write_text(MODULE)
@@ -313,6 +314,7 @@ HOSTILE_QUERY = (
 )
 
 
+@pytest.mark.rest
 def test_nothing_that_a_stream_or_a_query_says_moves_the_terminal(call: Call, home: Path) -> None:
     lines = [
         {"k": 1, "s": HOSTILE},

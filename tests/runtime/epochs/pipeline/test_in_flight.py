@@ -155,6 +155,7 @@ def test_a_failure_in_flight_leaves_nothing_behind(run: Query, monkeypatch: pyte
     assert len(_windows(run)) == 2 * 4
 
 
+@pytest.mark.rest
 def test_memory_is_given_back(run: Query) -> None:
     """The cache of an epoch is released when the next is committed, and all of it at the end."""
     _write_windows(run, 6)

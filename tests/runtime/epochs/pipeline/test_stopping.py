@@ -75,6 +75,7 @@ def goes_on(folder: Path, engine: str = "sail") -> None:
     assert sorted(row["k"] for row in read_output(folder / "out")) == [0, 1, 2]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("number", "status", "engine"),
     tiered(

@@ -295,6 +295,7 @@ def test_output_survives_a_terminal_without_unicode() -> None:
     assert b"\\u2514\\u2500 Aggregate" in done.stdout
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("compiled", tiered([False, True]), ids=["command", "program"])
 def test_a_run_whose_caller_has_closed_its_streams(call: Call, here: Path, compiled: bool) -> None:
     """Standard error was `None`, and a run ended at its first message."""

@@ -307,6 +307,7 @@ def test_metrics_of_very_many_values_are_few_and_any_text_is_a_label(
     assert len(samples) < MAX_ROWS * 2 + 50
 
 
+@pytest.mark.rest
 def test_metrics_of_a_free_port_have_its_number(path: str) -> None:
     command = [sys.executable, "-m", "cedilla.runtime.hosts.cli.main", "ui", path, "--no-page", "--metrics=0"]
     with subprocess.Popen(

@@ -173,6 +173,7 @@ def test_an_epoch_appears_without_a_reload(browser: Browser, sail: SparkSession,
         expect(tab.locator("#try-text")).to_have_value("[[half")
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("count", tiered([2_000, 100_000]))
 def test_very_many_accents_in_force_are_shown_in_part(
     browser: Browser, sail: SparkSession, tmp_path: Path, count: int

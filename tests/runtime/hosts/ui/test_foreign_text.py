@@ -50,6 +50,7 @@ def checkpoint(_embedded: SparkSession, tmp_path_factory: pytest.TempPathFactory
         yield str(strange_run(_embedded, tmp_path_factory.mktemp("strange")).root / "checkpoint")
 
 
+@pytest.mark.rest
 def test_the_page_shows_texts_and_runs_none(browser: Browser, checkpoint: str) -> None:
     with served(checkpoint) as page:
         tab = opened(browser, page.address)

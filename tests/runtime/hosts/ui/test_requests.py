@@ -138,6 +138,7 @@ def test_a_wrong_question_gets_problems_with_codes(page: Page, path: str, kind: 
     assert content.get("problems") or {"rows", "markers"} & {*content}
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("seed", tiered(range(6)))
 def test_foreign_texts_in_a_question_get_problems_with_codes(page: Page, seed: int) -> None:
     texts = [*TEXTS.values(), *seeded(seed, 200)] if seed == 0 else seeded(seed, 400)
@@ -154,6 +155,7 @@ def test_foreign_texts_in_a_question_get_problems_with_codes(page: Page, seed: i
             assert all(problem["code"].startswith("RQ") for problem in content.get("problems", ())), body
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     "method", tiered(["GET", "POST", "FOO", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE"], 3)
 )

@@ -52,6 +52,7 @@ def without_path(content: Any, path: str) -> Any:
     return content.replace(path, "CHECKPOINT") if isinstance(content, str) else content
 
 
+@pytest.mark.rest
 def test_the_model_and_the_status_are_those_of_a_copy_on_this_machine(query: Query, stored: str) -> None:
     here = str(query.root / "checkpoint")
     models = [without_path(RunModel(path, lambda: NOW).read(), path) for path in (here, stored)]

@@ -331,6 +331,7 @@ def test_the_engine_reads_a_canonical_stream_as_the_stream(seed: int) -> None:
                 assert raw[0] == raw[1]
 
 
+@pytest.mark.rest
 def test_the_plain_decoder_agrees_where_nothing_altered_comes_back() -> None:
     for seed in range(20):
         stream = random_stream(random.Random(seed), 40, by_added=True)
@@ -440,6 +441,7 @@ def test_what_the_wire_has_no_words_for_is_said() -> None:
         assert canonize(as_lines(stream), schema, io.StringIO()) == ()
 
 
+@pytest.mark.rest
 def test_ten_thousand_items() -> None:
     rng = random.Random(1)
     stream: list[Item] = []

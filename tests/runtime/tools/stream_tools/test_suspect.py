@@ -235,6 +235,7 @@ def orders(is_changed: Callable[[Item], bool]) -> list[Item]:
     return items
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("is_changed", "described"),
     tiered(
