@@ -381,7 +381,7 @@ def test_a_wrong_wrap_has_a_hint(change: str, hint: str) -> None:
     assert hint in (error.help or "")
 
 
-THERE_AND_BACK = [
+BACK_AND_FORTH = [
     ("wrap(p, 20 from 0 to -10)", "wrap(p, 20 from -10 to 0)"),
     ("alter(p, y -> 24 / y)", "alter(p, y -> 24 / y)"),
     ("alter(p, by points {(0, 0), (10, 20)})", "alter(p, by points {(0, 0), (20, 10)})"),
@@ -389,12 +389,12 @@ THERE_AND_BACK = [
 """Functions that do not take -40, and what undoes them."""
 
 
-@pytest.mark.parametrize(("there", "back"), THERE_AND_BACK)
-def test_what_a_function_did_not_take_is_read_as_before_once_it_is_undone(there: str, back: str) -> None:
+@pytest.mark.parametrize(("forth", "back"), BACK_AND_FORTH)
+def test_what_a_function_did_not_take_is_read_as_before_once_it_is_undone(forth: str, back: str) -> None:
     """Conditions on the numbers that it does not take hold again, also those of missing values."""
     query = 'stream r(p: double, q: double, h?: double) from json "r"; emit r to json "out";'
     reference = Reference(compile_query(query).plan)
-    for change in ("p < -36, alter(q, y -> y * 2)", "p < -36, missing(h, {-9})", there, back):
+    for change in ("p < -36, alter(q, y -> y * 2)", "p < -36, missing(h, {-9})", forth, back):
         reference.step([("r", marker(f"[[{change}]]"))])
     (outputs,) = reference.step([("r", {"p": -40.0, "q": 10.0, "h": -9.0})])
     assert outputs["r"].canonical == ({"p": -40.0, "q": 5.0},)
