@@ -51,15 +51,11 @@ class Wrap(SourceFunction):
 
     def __str__(self) -> str:
         size, low, to = self.function.size, self.function.low, self.function.to
-        words = [_text(size)]
-        words += ["from", _text(low)] if low != -size / 2 else []
-        words += ["to", _text(to)] if to else []
+        words = [decimal_text(size)]
+        words += ["from", decimal_text(low)] if low != -size / 2 else []
+        words += ["to", decimal_text(to)] if to else []
         return f"wrap({self.attribute}, {' '.join(words)})"
 
 
 def _value(number: Literal) -> Fraction:
     return Fraction(cast("int | Fraction", number.value))
-
-
-def _text(number: Fraction) -> str:
-    return f"-{decimal_text(-number)}" if number < 0 else decimal_text(number)

@@ -17,6 +17,7 @@ from attrs import field, frozen
 from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.regions.function import Domain, Monotone, Number
 from cedilla.compiler.regions.levels import Bound
+from cedilla.grammar.formatting.expression_formatter import decimal_text
 
 _PLACES = 10**6
 _MAX_EXACT = 2**53
@@ -29,16 +30,6 @@ _LENGTHS = (("day", 86_400_000_000), ("hour", 3_600_000_000), ("minute", 60_000_
 
 def _points(points: tuple[tuple[Number, Number], ...]) -> tuple[tuple[Fraction, Fraction], ...]:
     return tuple((Fraction(x), Fraction(y)) for x, y in points)
-
-
-def _decimal(number: Fraction) -> str:
-    """Returns a number that a text gave as a decimal, in full."""
-    places = 0
-    while (number * 10**places).denominator > 1:
-        places += 1
-    digits = f"{abs(number * 10**places).numerator:0{places + 1}}"
-    whole, rest = digits[: len(digits) - places], digits[len(digits) - places :]
-    return f"{'-' if number < 0 else ''}{whole}{f'.{rest}' if rest else ''}"
 
 
 @frozen(cache_hash=True)
@@ -88,7 +79,7 @@ class Reciprocal(Monotone):
         return 0.0 if p * _PLACES >= _MAX_EXACT else float(_MAX_EXACT // (q * _PLACES))
 
     def text(self, parameter: str) -> str:
-        return f"{_decimal(self.factor)} / {parameter}"
+        return f"{decimal_text(self.factor)} / {parameter}"
 
 
 @frozen(cache_hash=True)
@@ -136,7 +127,7 @@ class ByPoints(Monotone):
 
     def text(self, parameter: str) -> str:
         """Returns the points, as accents write them."""
-        return f"by points {{{', '.join(f'({_decimal(x)}, {_decimal(y)})' for x, y in self.points)}}}"
+        return f"by points {{{', '.join(f'({decimal_text(x)}, {decimal_text(y)})' for x, y in self.points)}}}"
 
 
 @frozen(cache_hash=True)
@@ -185,5 +176,5 @@ class Shift(Monotone):
         unit, size = next(
             (length_unit for length_unit in _LENGTHS if length % length_unit[1] == 0), ("second", 10**6)
         )
-        number = _decimal(Fraction(length, size))
+        number = decimal_text(Fraction(length, size))
         return f"{parameter} {'-' if self.micros < 0 else '+'} {number} {unit}{'' if number == '1' else 's'}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import lru_cache
-from math import isfinite
 from typing import Any, ClassVar, cast, get_args
 
 from attrs import frozen
@@ -33,12 +31,8 @@ class Chain(NumberFunction):
         (links,) = parameters
         return cls(tuple(cast("Link", load_function(link)) for link in links))
 
-    def takes(self, value: Any) -> bool:
-        """Returns True if each function takes what those before it make of a value."""
-        if isinstance(value, float):
-            if not isfinite(value):
-                return False
-            value = Fraction(repr(value))
+    def takes_exact(self, value: Number) -> bool:
+        """Returns True if each function takes what those before it make of a number."""
         return self.of(value) is not None
 
     def of(self, value: Value) -> Value | None:

@@ -103,6 +103,16 @@ class NumberFunction(Function):
     @abstractmethod
     def inverse(self) -> NumberFunction: ...
 
+    def takes(self, value: Any) -> bool:
+        """Returns True if a number is in the domain; infinities and NaN are in none."""
+        if isinstance(value, float):
+            return isfinite(value) and self.takes_exact(Fraction(repr(value)))
+        return self.takes_exact(value)
+
+    @abstractmethod
+    def takes_exact(self, value: Number) -> bool:
+        """Returns True if an exact number is in the domain."""
+
     def of(self, value: Value) -> Value | None:
         return self(cast("Number", value)) if self.takes(value) else None
 
@@ -125,12 +135,7 @@ class Monotone(NumberFunction):
     @abstractmethod
     def inverse(self) -> Monotone: ...
 
-    def takes(self, value: Any) -> bool:
-        """Returns True if a number is in the domain; infinities and NaN are in none."""
-        if isinstance(value, float):
-            if not isfinite(value):
-                return False
-            value = Fraction(repr(value))
+    def takes_exact(self, value: Number) -> bool:
         low, high = self.domain
         above = low is None or (value > low[0] if low[1] else value >= low[0])
         return above and (high is None or (value <= high[0] if high[1] else value < high[0]))

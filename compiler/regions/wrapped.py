@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, isfinite
-from typing import Any, ClassVar, cast
+from math import ceil
+from typing import ClassVar, cast
 
 from attrs import field, frozen
 from immutables import Map
@@ -55,11 +55,7 @@ class Wrapped(NumberFunction):
         )
         return tuple(part for part in parts if part[0] < part[1])
 
-    def takes(self, value: Any) -> bool:
-        if isinstance(value, float):
-            if not isfinite(value):
-                return False
-            value = Fraction(repr(value))
+    def takes_exact(self, value: Number) -> bool:
         return self.low <= value < self.low + self.size
 
     def __call__(self, value: Number) -> Number:

@@ -62,8 +62,8 @@ def decimal_text(number: Fraction) -> str:
         digits += 1
     if not digits:
         return str(scaled)
-    whole, rest = divmod(scaled.numerator, 10**digits)
-    return f"{whole}.{rest:0{digits}}"
+    whole, rest = divmod(abs(scaled.numerator), 10**digits)
+    return f"{'-' if number < 0 else ''}{whole}.{rest:0{digits}}"
 
 
 def item_text(item: syntax.ProjectItem) -> str:

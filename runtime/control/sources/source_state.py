@@ -28,7 +28,7 @@ from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.numbers import Numbers
 from cedilla.runtime.control.accents.originals import Originals
 from cedilla.runtime.control.accents.placed import Placed
-from cedilla.runtime.control.accents.regained import originals_after, regained, sentinels_after
+from cedilla.runtime.control.accents.regained import followed, originals_after, regained, sentinels_after
 from cedilla.runtime.control.accents.sentinels import Sentinels
 from cedilla.runtime.control.accents.swaps import Swaps
 from cedilla.runtime.control.accents.trees import (
@@ -238,11 +238,9 @@ class SourceState:
     def naming(self, change: Alter | ToUnit | ToLevel | Add) -> SourceState:
         """Returns the state that records the unit named by an accent."""
         named = unit_accents.with_name(self.notes.named_units, change)
-        return (
-            self
-            if named is self.notes.named_units
-            else evolve(self, notes=evolve(self.notes, named_units=named))
-        )
+        if named is self.notes.named_units:
+            return self
+        return evolve(self, notes=evolve(self.notes, named_units=named))
 
     def written(self, attribute: str) -> Tree:
         """Returns the functions from canonical values of an attribute to the values that are written here."""
@@ -345,9 +343,11 @@ class SourceState:
     def with_bent(self, attribute: str, raw: Tree, where: Tree, places: Tree) -> SourceState:
         """Returns the state after functions that only the source undoes; arguments as in `with_functions`."""
         before = {**self.bent, attribute: self.forward(attribute)}
-        after = changed_by(before, attribute, IDENTITY, where, lambda first, last: composed(last, first))
+        after, is_regained = followed(before, attribute, where)
         exact = self.numbers.raw_type_bent(attribute, self.types[attribute], after[attribute])
         state = evolve(self, bent=after)._undoing(attribute, raw, places, exact)
+        if not is_regained:
+            return state
         again, forward = regained(attribute, before[attribute], after[attribute]), state.written_maps
         return evolve(
             state,
