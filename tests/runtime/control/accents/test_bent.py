@@ -17,6 +17,9 @@ from cedilla.compiler import compile_query, regions
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.composition import Bent, after
 from cedilla.grammar.parser import parse_accent
+from cedilla.runtime.connectors.records.marker import MarkerLine
+from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.accents import FUNCTIONS
 from tests.kit.command import cedilla
@@ -25,6 +28,7 @@ from tests.kit.lines import marker, write_lines
 from tests.kit.query import canonical_rows
 from tests.kit.stream import Item, decode, read_output
 from tests.kit.tiers import rest
+from tests.kit.work import operations
 
 QUERY = """
 stream r(ts: long, s: int in {1, 2}, p: double, q: double)
@@ -400,3 +404,16 @@ def test_what_a_function_did_not_take_is_read_as_before_once_it_is_undone(forth:
     assert outputs["r"].canonical == ({"p": -40.0, "q": 5.0},)
     (outputs,) = reference.step([("r", {"p": 5.0, "q": 10.0, "h": -9.0})])
     assert outputs["r"].canonical == ({"p": 5.0, "q": 10.0, "h": -9.0},)
+
+
+def test_an_accent_for_one_device_costs_the_same_after_many() -> None:
+    """A fleet turns the sign of each device by an accent of its own."""
+    plan = compile_query('stream r(s: int, p: double) from json "r"; emit r to json "out";').plan
+    lines = [MarkerLine("accent", f"[[s = {s}, alter(p, y -> -y)]]", s) for s in range(410)]
+
+    def work(before: int) -> int:
+        states = advance(plan, starting_states(plan), {"r": lines[:before]}).states
+        return operations(lambda: advance(plan, states, {"r": lines[before : before + 5]}))
+
+    work(5)  # functions that are remembered
+    assert work(400) < 2 * work(5)
