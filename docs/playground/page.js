@@ -81,6 +81,7 @@ function put({ query, data }) {
 
 for (const [id, field] of Object.entries(fields)) {
   field.parentElement.classList.remove("plain");
+  field.readOnly = false; // before, what somebody writes would be replaced by the example
   field.oninput = () => {
     paint(id);
     clearTimeout(waiting);

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.docs.playground import pack, words
 from tests.kit import ROOT
@@ -173,6 +173,21 @@ def test_panes_keep_their_width_when_a_line_is_long(browser: Browser, address: s
     tab.fill("#data", "x" * 5_000)
     expect(tab.locator("#answer")).to_contain_text("xxx")
     assert tab.evaluate(widths) == before
+
+
+def test_what_is_written_before_the_examples_are_there_is_not_replaced(
+    browser: Browser, address: str
+) -> None:
+    tab = browser.new_page()
+
+    def late(route: Route) -> None:
+        tab.wait_for_timeout(500)
+        route.continue_()
+
+    tab.route("**/examples.json", late)
+    tab.goto(f"{address}playground/index.html")
+    tab.fill("#data", "mine")
+    expect(tab.locator("#answer")).to_have_text("mine")
 
 
 def test_a_page_that_cannot_start_says_why_and_what_to_do(browser: Browser, tmp_path: Path) -> None:
