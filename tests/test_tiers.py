@@ -110,6 +110,11 @@ WHOLLY_IN_REST = {
     "tests/test_nexmark.py::test_parquet_has_the_same_tuples",
     # A broker and four processes; an environment of its own, whose requirements `make test` compares.
     "tests/test_compose.py::test_the_right_line_stays_and_the_wrong_one_falls",
+    # Whole projects, each by commands in processes of their own; `make test` has each command and its parts.
+    "tests/test_first_hour.py::test_a_lake_of_parquet_drops",
+    "tests/test_first_hour.py::test_two_hundred_plugs",
+    "tests/test_first_hour.py::test_metrics_of_two_services",
+    "tests/test_first_hour.py::test_an_evaluation",
     "tests/test_light.py::test_a_query_is_checked_simulated_and_run_without_spark",
 }
 OF_SERVERS = tuple(

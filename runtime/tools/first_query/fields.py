@@ -12,6 +12,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from cedilla.compiler.expressions.types import STRING, Type
+from cedilla.compiler.expressions.types.versions import key_of
 from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.grammar.diagnostics.printable import one_line
 from cedilla.runtime.tools.first_query.names import unit_in, words_of
@@ -188,6 +189,8 @@ def _of_numbers(field_: Field, numbers: Sequence[Any]) -> Guess:
 def _of_texts(field_: Field) -> Guess:
     if field_.format in ("csv", "xml", "json", "kafka") and _has_commas(field_):
         return _with_unit(field_, "double", ("texts with a decimal comma",), ' decimal ","')
+    if _are_versions(field_):
+        return Guess("version", (_list(field_),))
     if field_.format in ("json", "kafka") and _has_numbers(field_):
         others = [text for text in field_.values.values() if not _is_number_text(text)]
         aside = f"; set aside (RQ301): {len(others):,}, such as {_comment_text(others[0])}" if others else ""
@@ -269,6 +272,20 @@ def _has_numbers(field_: Field) -> bool:
     """Returns True for texts of which most are numbers, some with a point; whole ones may be codes."""
     numbers = [text for text in field_.values.values() if _is_number_text(text)]
     return any("." in text for text in numbers) and len(numbers) >= _MOSTLY * len(field_.values)
+
+
+_VERSIONS = {"version", "firmware", "fw", "release"}
+
+
+def _are_versions(field_: Field) -> bool:
+    """Returns True for texts that are versions by the name of their field and by their form; of one number each,
+    they may be anything."""
+    if not _VERSIONS & {*words_of(field_.path[-1])} or not any("." in text for text in field_.distinct):
+        return False
+    try:
+        return all(map(key_of, field_.distinct))
+    except ValueError:
+        return False
 
 
 def _is_number_text(text: str) -> bool:

@@ -60,6 +60,9 @@ def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
     for name in (path, markers or path):
         if name != "-" and not Path(name).exists():
             raise _no_stream(f"the stream {name} does not exist")
+        if name.endswith(".rq"):
+            hint = f"name the folder or file of its data, and the query by `--query {name}`"
+            raise failure("RQ410", f"{name} is a query, and no stream", hint=hint)
     data = None
     if is_delta(path):
         from cedilla.runtime.connectors.formats.parquet.local_tables import table_files

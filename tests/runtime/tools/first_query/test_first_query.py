@@ -113,7 +113,14 @@ MARKED = _json(
 )
 MIXED = _json(({"ts": _at(n), "x": [n, str(n), {"k": 1}, None, True][n % 5]} for n in range(50)), "no json")
 JUMPED = _json(
-    {"ts": _at(n), "s": n % 2, "t": (20 + n * 7 % 13 / 10) * (1 if n < 400 else 1000)} for n in range(800)
+    {
+        "ts": _at(n),
+        "s": n % 2,
+        "t": (20 + n * 7 % 13 / 10) * (1 if n < 400 else 1000),
+        "firmware": f"{n % 2 + 1}.0",
+        "release": str(n % 2),
+    }
+    for n in range(800)
 )
 HOME = _json(
     {
@@ -170,7 +177,8 @@ CASES: dict[str, tuple[Callable[[Path], None], list[str]]] = {
         "an object in 10 rows, which are set aside (RQ301)",
         "x?: string)  # mixed: 10 numbers and 20 other values",
     ]),
-    "jumped": (JUMPED, ["# `t` changes as by", "and no accent says so: [["]),
+    "jumped": (JUMPED, [
+        "# `t` changes as by", "and no accent says so: [["]),
     "home": (HOME, [
         'state: double from text "state" unit from unit_of_measurement in {"°C", "°F"}',
         'numbers in texts; set aside (RQ301): 1, such as "unavailable"',

@@ -360,3 +360,13 @@ def test_the_decoder_of_the_tests_agrees_on_the_units_of_a_late_tuple() -> None:
     rows = [decoder.feed(item) for item in CASES[-1][1] if isinstance(item, dict)]
     assert rows[-1] is not None
     assert decoder.closed(rows[-1])
+
+
+@pytest.mark.parametrize("command", ["validate", "suspect", "canonize", "accent"])
+def test_a_query_in_the_place_of_its_stream_is_refused(tmp_path: Path, command: str) -> None:
+    """Its lines would all be passed over, and the answer would be that nothing is wrong."""
+    query = tmp_path / "q.rq"
+    query.write_text('stream r(ts: long) from json "r";\nemit r to json "out";\n', "utf-8")
+    done = cedilla(command, query, *(["[ts < 1]"] if command == "accent" else []))
+    assert (done.exit_code, "error[RQ410]" in done.output) == (1, True), done.output
+    assert f"`--query {query}`" in done.output
