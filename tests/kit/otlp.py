@@ -17,8 +17,18 @@ NANOSECONDS = 1_000_000_000
 
 
 def request(points: Sequence[Mapping[str, Any]]) -> str:
-    """A line with data points: `metric`, `unit`, `time` in seconds, `resource`, `attributes`, and `double`, `int`, or
-    `count` and `sum`, of a histogram with `buckets`, `bounds` and `temporality`."""
+    """The line of `message_of`."""
+    return line_of(message_of(points))
+
+
+def framed(*messages: bytes) -> bytes:
+    """A file of messages, as the Collector's file exporter writes them with `format: proto`."""
+    return b"".join(len(message).to_bytes(4) + message for message in messages)
+
+
+def message_of(points: Sequence[Mapping[str, Any]]) -> Any:
+    """A request with data points: `metric`, `unit`, `time` in seconds, `resource`, `attributes`, and `double`, `int`,
+    or `count` and `sum`, of a histogram with `buckets`, `bounds` and `temporality`."""
     message = ExportMetricsServiceRequest()
     for reading in points:
         resource = message.resource_metrics.add()
@@ -41,7 +51,7 @@ def request(points: Sequence[Mapping[str, Any]]) -> str:
                 point.as_double = reading["double"]
         point.time_unix_nano = round(reading["time"] * NANOSECONDS)
         set_attributes(point.attributes, reading.get("attributes", {}))
-    return line_of(message)
+    return message
 
 
 def line_of(message: Any) -> str:

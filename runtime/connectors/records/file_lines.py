@@ -8,6 +8,7 @@ from pathlib import Path
 from cedilla.runtime.connectors.records.csv_lines import csv_lines
 from cedilla.runtime.connectors.records.lines import LONGEST_LINE, Line, is_compressed, lines_of
 from cedilla.runtime.connectors.records.marker_files import is_marker_file
+from cedilla.runtime.connectors.records.otlp_proto import request_lines
 from cedilla.runtime.connectors.records.parquet_lines import MAGIC, parquet_lines
 from cedilla.runtime.connectors.records.xml_lines import xml_lines
 
@@ -15,7 +16,7 @@ LINES: Mapping[str, Callable[[Path, Set[str], int], Generator[Line]]] = {
     "csv": csv_lines,
     "delta": lambda file, columns, limit: _typed(file, limit),
     "json": lambda file, columns, limit: lines_of(file, limit),
-    "otlp": lambda file, columns, limit: lines_of(file, limit),
+    "otlp": lambda file, columns, limit: request_lines(file, limit),
     "parquet": lambda file, columns, limit: _typed(file, limit),
     "xml": lambda file, columns, limit: xml_lines(file),
 }

@@ -67,6 +67,7 @@ _BREAKS = bytes.maketrans(b"\n\r", b"  ")
 _BINARY = b"\0base64:"
 """The begin of the line of a record with line breaks that is not JSON: no tuple, and its bytes are kept."""
 _MARKER = b'"$'
+_CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 def one_line(value: bytes) -> bytes:
@@ -74,13 +75,31 @@ def one_line(value: bytes) -> bytes:
     record that may be a wrong marker stays readable."""
     if b"\n" not in value and b"\r" not in value:
         return value
+    if is_binary(value):
+        return packed(value)
     try:
         json_value(value)
     except ValueError:
         if _MARKER in value:
             return value.replace(b"\n", b"\0").replace(b"\r", b"\0")
-        return _BINARY + b64encode(value)
+        return packed(value)
     return value.translate(_BREAKS)
+
+
+def is_binary(value: bytes) -> bool:
+    """Returns whether a record is like a message of protobuf whose first field has a length: JSON may begin with the
+    same byte, a line feed, but never contains control characters."""
+    return value.startswith(b"\n") and _CONTROLS.search(value) is not None
+
+
+def packed(value: bytes) -> bytes:
+    """Returns the line of a record that is no text."""
+    return _BINARY + b64encode(value)
+
+
+def is_packed(line: bytes) -> bool:
+    """Returns whether a line is that of a record that is no text."""
+    return line.startswith(_BINARY)
 
 
 def record_of(line: bytes) -> bytes:

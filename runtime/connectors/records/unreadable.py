@@ -61,7 +61,7 @@ _REGISTRY = Cause(
     "a topic with JSON: its converter without a registry (`JsonConverter`), or a job that decodes the records",
 )
 _OTLP = Cause(
-    "OTLP in protobuf", "`encoding: otlp_json` in the exporter of the collector writes JSON, for `from otlp`"
+    "OTLP in protobuf", "metrics are read by `from otlp` in files, and by `from kafka_otlp` in topics"
 )
 
 
@@ -74,9 +74,9 @@ def cause_of(head: bytes) -> Cause | None:
         return _UTF_16
     if re.match(rb"(\xef\xbb\xbf)?\s*\[\s*\{", head):
         return _ARRAY
-    if head[:1] == b"\0" and len(head) > 5:
-        return _REGISTRY
-    return _OTLP if _is_otlp(head) else None
+    if _is_otlp(head) or (head[:1] == b"\0" and _is_otlp(head[4:])):
+        return _OTLP
+    return _REGISTRY if head[:1] == b"\0" and len(head) > 5 else None
 
 
 def _is_utf_16(head: bytes) -> bool:

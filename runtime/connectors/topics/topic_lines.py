@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from attrs import define, field, frozen
@@ -12,6 +12,8 @@ from attrs import define, field, frozen
 from cedilla.compiler.plan.topics import Topic, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.connectors.records.lines import LONGEST_LINE, Line, too_long
+from cedilla.runtime.connectors.records.otlp_proto import record_line
+from cedilla.runtime.connectors.records.record_files import is_binary
 from cedilla.runtime.connectors.topics.kafka_client import (
     READER,
     SECONDS,
@@ -85,6 +87,11 @@ class RecordedTopic:
 
         Raises `DiagnosticError` RQ444 where the brokers give none for half a minute, or refuse.
         """
+        return self._lines(partition, begin, end, limit, self._line)
+
+    def _lines(
+        self, partition: int, begin: int, end: int, limit: int, read: Callable[[int, int, bytes, str], Line]
+    ) -> Iterator[Line]:
         consumer = made("Consumer", self.place.topic.servers, READER)
         try:
             part = library().TopicPartition(self.place.topic.name, partition, begin)
@@ -92,7 +99,7 @@ class RecordedTopic:
             for offset, value in self._read(consumer, partition, begin, end):
                 fault = too_long(limit) if len(value) > limit else ""
                 if fault or value.strip():
-                    yield self._line(partition, offset, value, fault)
+                    yield read(partition, offset, value, fault)
         finally:
             consumer.close()
 
@@ -118,6 +125,15 @@ class RecordedTopic:
             return Line(value.decode("utf-8"), position, fault=fault)
         except UnicodeDecodeError:
             return Line(value.decode("utf-8", "replace"), position, is_utf8=False, fault=fault)
+
+    def requests(self, partition: int, begin: int, end: int, limit: int = LONGEST_LINE) -> Iterator[Line]:
+        """Yields the records as `lines` does, requests in protobuf as lines of JSON."""
+        return self._lines(partition, begin, end, limit, self._request)
+
+    def _request(self, partition: int, offset: int, value: bytes, fault: str) -> Line:
+        if not is_binary(value):
+            return self._line(partition, offset, value, fault)
+        return record_line(value, f"{self.name(partition)}:{offset}", fault)
 
     def _is_end(self, error: Any) -> bool:
         """Returns True at the end of a partition. Raises errors that the client does not mend by itself."""

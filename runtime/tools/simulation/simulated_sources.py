@@ -96,7 +96,8 @@ class SimulatedSources:
     def _records(self, source: Source, partition: int) -> Iterator[Input]:
         topic, (begin, end) = self.topics[source.name], self.ends[source.name][partition]
         if begin < end:
-            for line in tuples_of(topic.lines(partition, begin, end, self.plan.longest_line), source):
+            lines = topic.requests if source.format_kind.has_requests else topic.lines
+            for line in tuples_of(lines(partition, begin, end, self.plan.longest_line), source):
                 read = parsed(source, line)
                 item: Any = copy(read.item)
                 item[PARTITION] = partition

@@ -52,7 +52,11 @@ class Part:
     def blocks(self) -> Iterator[Block]:
         """Yields its lines in blocks of some megabytes. Raises `DiagnosticError` as `opened_part` does."""
         with opened_part(self) as stream:
-            yield from _blocks(stream, self.begin, self.end, self.longest)
+            yield from self.blocks_in(stream)
+
+    def blocks_in(self, stream: Any) -> Iterator[Block]:
+        """Yields the blocks in the unpacked bytes of its file."""
+        yield from _blocks(stream, self.begin, self.end, self.longest)
 
     def row_at(self, block: Block, begin: int) -> bytes:
         """Returns the row that begins at a byte of a block's text."""

@@ -3,6 +3,7 @@ point has that of the n-th byte. A line has more bytes than points."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from cedilla.runtime.connectors.formats.lines.blocks import Block, Places
 from cedilla.runtime.connectors.formats.otlp.points import Requests
 from cedilla.runtime.connectors.records.json_objects import JsonObject, parse_line
 from cedilla.runtime.connectors.records.otlp import NO_REQUEST, PointReader
+from cedilla.runtime.connectors.records.otlp_proto import is_message, line_of, parsed_message
 from cedilla.runtime.connectors.records.rejections import REPLACED
 
 
@@ -28,17 +30,27 @@ class PointBatches(TextBatches):
         return tuple_lines(block)
 
     def item(self, row: bytes) -> JsonObject:
-        return parse_line(row.decode().strip("\r"))
+        return parse_line(text_of(row))
 
     def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """Returns the columns and positions of the points of some lines; `None` if some lines may be different, or if
         numbers are in texts."""
         if any(isinstance(keys, TextPath) for keys in self.reader.paths.values()):
             return None
+        rows = [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        if is_message(rows[0]):
+            return self._parsed_messages(rows, starts)
         plain = plain_lines(text, starts, ends)
         if plain is None or not is_utf8(plain) or has_odd_words(plain):
             return None
         return Requests(self.reader).columns(plain, starts, self.types)
+
+    def _parsed_messages(self, rows: Sequence[bytes], starts: Places) -> list[pa.Array] | None:
+        try:
+            messages = [*map(parsed_message, rows)]
+        except ValueError:
+            return None
+        return Requests(self.reader).columns_of_messages(messages, starts, self.types)
 
     def parse_block(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         columns = self.parsed(text, starts, ends)
@@ -57,5 +69,10 @@ class PointBatches(TextBatches):
         try:
             points = self.reader.points(self.item(line))
             return [({}, REPLACED) if point.is_replaced else self.convert_row(point) for point in points]
-        except ValueError:
-            return [({}, NO_REQUEST)]
+        except ValueError as problem:
+            return [({}, str(problem) if is_message(line) else NO_REQUEST)]
+
+
+def text_of(row: bytes) -> str:
+    """Returns the request in a row as a line of JSON. Raises `ValueError` if it is none."""
+    return line_of(row) if is_message(row) else row.decode().strip("\r")

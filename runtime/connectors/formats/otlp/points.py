@@ -6,7 +6,7 @@ lines that both accept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -21,6 +21,7 @@ from cedilla.runtime.connectors.formats.jsonl.batches import read_json
 from cedilla.runtime.connectors.formats.lines.batches import FROM_TEXTS, fits, one_array, read_texts
 from cedilla.runtime.connectors.formats.lines.blocks import Places
 from cedilla.runtime.connectors.formats.otlp.levels import Kind, Refused, field_at, inside
+from cedilla.runtime.connectors.formats.otlp.messages import lists_of
 from cedilla.runtime.connectors.formats.otlp.two_names import OF_INSTANCE, replaced_points
 from cedilla.runtime.connectors.records.arrow_types import arrow_type
 from cedilla.runtime.connectors.records.json_objects import json_text
@@ -79,6 +80,19 @@ class Requests:
             if table.num_rows != len(starts):
                 return None
             return self._columns(one_array(table.column("resourceMetrics").chunks), starts, types, keys)
+        except (pa.ArrowInvalid, Refused):
+            return None
+
+    def columns_of_messages(
+        self, messages: Sequence[Any], starts: Places, types: Mapping[str, Type]
+    ) -> list[pa.Array] | None:
+        """Returns the same for requests in protobuf."""
+        keys = {name: self.reader.keys(name) for name in types}
+        read = {**keys, **(OF_INSTANCE if self.reader.over else {})}
+        kept = [number for number, message in enumerate(messages) if message.resource_metrics]
+        try:
+            requests = lists_of([messages[n] for n in kept], "resourceMetrics", _schema(read))
+            return self._columns(requests, starts[kept], types, keys)
         except (pa.ArrowInvalid, Refused):
             return None
 
@@ -209,7 +223,9 @@ def _of_doubles(doubles: pa.Array, type_: Type) -> pa.Array:
 
 
 def _whole(texts: pa.Array) -> pa.Array:
-    """Parses whole numbers, which are written as strings."""
+    """Parses whole numbers, which JSON writes as strings."""
+    if pa.types.is_integer(texts.type):
+        return texts
     if not pc.all(pc.match_substring_regex(texts, _WHOLE)).as_py():  # nulls are skipped
         raise Refused
     return texts.cast(pa.int64())

@@ -400,12 +400,13 @@ emit a to json "OUT" with value in ms;
 
 
 def test_records_are_requests_of_data_points(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
-    """Markers are records among them, and what is set aside has its offset."""
-    from tests.kit.otlp import request
+    """In JSON and protobuf. Markers are records among them, and what is set aside has its offset."""
+    from tests.kit.otlp import message_of, request
 
-    def points(service: str, unit: str, *values: float) -> str:
+    def points(service: str, unit: str, *values: float) -> Any:
         of = {"metric": "latency", "unit": unit, "time": 1, "resource": {"service.name": service}}
-        return request([{**of, "double": value} for value in values])
+        readings = [{**of, "double": value} for value in values]
+        return message_of(readings).SerializeToString() if unit == "s" else request(readings)
 
     query = TopicQuery(sail, kafka.topic("points"), tmp_path, POINTS)
     kafka.send(
