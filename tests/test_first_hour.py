@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import mean
@@ -22,6 +22,7 @@ import pytest
 from pyarrow import parquet
 
 from tests.kit.lines import write_lines
+from tests.kit.otlp import request
 from tests.kit.stream import Item
 
 pytestmark = pytest.mark.rest
@@ -111,7 +112,7 @@ def test_two_hundred_plugs(newcomer: Newcomer) -> None:
         return n >= 600 and n % 200 >= 100
 
     true = [(BEGIN + timedelta(seconds=n), n % 200, 5 + n % 7) for n in range(1800)]
-    lines: Iterator[Item] = (
+    lines = [
         {
             "ts": at.isoformat().replace("+00:00", "Z"),
             "plug": plug,
@@ -119,8 +120,8 @@ def test_two_hundred_plugs(newcomer: Newcomer) -> None:
             "firmware": "2.0.1" if new(n) else "1.10.0",
         }
         for n, (at, plug, watts) in enumerate(true)
-    )
-    write_lines(newcomer.folder / "plugs" / "1.jsonl", list(lines))
+    ]
+    write_lines(newcomer.folder / "plugs" / "1.jsonl", lines)
 
     newcomer.types("init", "--from", "plugs")
     assert "firmware: version)" in (newcomer.folder / "plugs.rq").read_text("utf-8")
@@ -141,22 +142,19 @@ def test_metrics_of_two_services(newcomer: Newcomer) -> None:
         (BEGIN + timedelta(seconds=10 * n), ("cart", "web")[n % 2], 40.0 + n * 3 % 11) for n in range(300)
     ]
 
-    def request(number: int, at: datetime, service: str, milliseconds: float) -> Item:
+    def line(number: int, at: datetime, service: str, milliseconds: float) -> str:
         in_seconds = service == "web" and number >= 100
         point = {
-            "timeUnixNano": f"{int(at.timestamp())}000000000",
-            "count": "2",
+            "metric": "http.server.duration",
+            "unit": "s" if in_seconds else "ms",
+            "time": at.timestamp(),
+            "resource": {"service.name": service},
+            "count": 2,
             "sum": milliseconds / 1000 if in_seconds else milliseconds,
         }
-        metric = {
-            "name": "http.server.duration",
-            "unit": "s" if in_seconds else "ms",
-            "histogram": {"aggregationTemporality": 1, "dataPoints": [point]},
-        }
-        resource = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}]}
-        return {"resourceMetrics": [{"resource": resource, "scopeMetrics": [{"metrics": [metric]}]}]}
+        return request([point])
 
-    write_lines(newcomer.folder / "otlp" / "1.jsonl", [request(n, *row) for n, row in enumerate(true)])
+    write_lines(newcomer.folder / "otlp" / "1.jsonl", [line(n, *row) for n, row in enumerate(true)])
     newcomer.types("init", "--from", "otlp")
     assert newcomer.types("test") == "1 of 1 tests pass\n"
     newcomer.types("run", "otlp.rq", "--once", "--engine", "sail")

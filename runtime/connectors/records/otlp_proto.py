@@ -22,8 +22,8 @@ _SPANS = {"traceId", "spanId"}
 
 
 def is_framed(head: bytes) -> bool:
-    """Returns whether a file that begins with some bytes has messages with lengths: its first byte is no sign of
-    JSON, because no message has 144 MB."""
+    """Returns whether a file that begins with some bytes has messages, each after its length. The first byte is then
+    below 9, as messages are below 144 MB; JSON never begins so."""
     return b"\0" <= head[:1] < b"\t"
 
 

@@ -65,7 +65,7 @@ def folder_of(path: str) -> str:
 
 _BREAKS = bytes.maketrans(b"\n\r", b"  ")
 _BINARY = b"\0base64:"
-"""The begin of the line of a record with line breaks that is not JSON: no tuple, and its bytes are kept."""
+"""The begin of the line of a record whose bytes are kept, because it is binary, or has line breaks and is not JSON."""
 _MARKER = b'"$'
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
@@ -93,12 +93,12 @@ def is_binary(value: bytes) -> bool:
 
 
 def packed(value: bytes) -> bytes:
-    """Returns the line of a record that is no text."""
+    """Returns a binary record as a line."""
     return _BINARY + b64encode(value)
 
 
 def is_packed(line: bytes) -> bool:
-    """Returns whether a line is that of a record that is no text."""
+    """Returns whether a line holds a binary record."""
     return line.startswith(_BINARY)
 
 

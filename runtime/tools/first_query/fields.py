@@ -12,7 +12,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from cedilla.compiler.expressions.types import STRING, Type
-from cedilla.compiler.expressions.types.versions import key_of
+from cedilla.compiler.expressions.types.versions import is_like_version, is_version
 from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.grammar.diagnostics.printable import one_line
 from cedilla.runtime.tools.first_query.names import unit_in, words_of
@@ -278,14 +278,9 @@ _VERSIONS = {"version", "firmware", "fw", "release"}
 
 
 def _are_versions(field_: Field) -> bool:
-    """Returns True for texts that are versions by the name of their field and by their form; of one number each,
-    they may be anything."""
-    if not _VERSIONS & {*words_of(field_.path[-1])} or not any("." in text for text in field_.distinct):
-        return False
-    try:
-        return all(map(key_of, field_.distinct))
-    except ValueError:
-        return False
+    """Returns True if a field's name and its texts say that it has versions. Without any dot, `"3"` may be a code."""
+    is_named = bool(_VERSIONS & {*words_of(field_.path[-1])})
+    return is_named and any(map(is_like_version, field_.distinct)) and all(map(is_version, field_.distinct))
 
 
 def _is_number_text(text: str) -> bool:

@@ -55,14 +55,14 @@ def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
     """Returns the lines of a file, a folder, or `-`, in order, with those of its folder of markers in
     between.
 
-    Raises `DiagnosticError` RQ410 without a stream.
+    Raises `DiagnosticError` RQ410 without a stream, or for a query in its place.
     """
     for name in (path, markers or path):
         if name != "-" and not Path(name).exists():
             raise _no_stream(f"the stream {name} does not exist")
-        if name.endswith(".rq"):
+        if name.endswith(".rq") and Path(name).is_file():
             hint = f"name the folder or file of its data, and the query by `--query {name}`"
-            raise failure("RQ410", f"{name} is a query, and no stream", hint=hint)
+            raise failure("RQ410", f"{name} is a query, not a stream", hint=hint)
     data = None
     if is_delta(path):
         from cedilla.runtime.connectors.formats.parquet.local_tables import table_files

@@ -3,7 +3,6 @@ point has that of the n-th byte. A line has more bytes than points."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -37,17 +36,16 @@ class PointBatches(TextBatches):
         numbers are in texts."""
         if any(isinstance(keys, TextPath) for keys in self.reader.paths.values()):
             return None
-        rows = [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-        if is_message(rows[0]):
-            return self._parsed_messages(rows, starts)
+        if is_message(text[starts[0] : ends[0]]):
+            return self._parsed_messages(text, starts, ends)
         plain = plain_lines(text, starts, ends)
         if plain is None or not is_utf8(plain) or has_odd_words(plain):
             return None
         return Requests(self.reader).columns(plain, starts, self.types)
 
-    def _parsed_messages(self, rows: Sequence[bytes], starts: Places) -> list[pa.Array] | None:
+    def _parsed_messages(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         try:
-            messages = [*map(parsed_message, rows)]
+            messages = [parsed_message(text[begin:end]) for begin, end in zip(starts, ends, strict=True)]
         except ValueError:
             return None
         return Requests(self.reader).columns_of_messages(messages, starts, self.types)

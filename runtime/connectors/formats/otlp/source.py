@@ -40,7 +40,7 @@ class RequestPart(Part):
     reader: PointReader | None = field(default=None, eq=False)
 
     def blocks(self) -> Iterator[Block]:
-        if is_compressed(Path(self.path)):  # whose first byte is read apart: not all of them go back to it
+        if is_compressed(Path(self.path)):  # a stream that unpacks may not go back to the first byte
             with opened_part(self) as stream:
                 is_of_messages = is_framed(stream.read(1))
             with opened_part(self) as stream:

@@ -54,7 +54,7 @@ def messages_of(seed: int, count: int) -> list[bytes]:
     return messages
 
 
-def rows_of(path: Path, types: Any = TYPES, **part: Any) -> list[dict[str, Any]]:
+def rows_of(path: Path, **part: Any) -> list[dict[str, Any]]:
     read = batches()
     part.setdefault("longest", 1 << 20)
     return [

@@ -178,7 +178,11 @@ CASES: dict[str, tuple[Callable[[Path], None], list[str]]] = {
         "x?: string)  # mixed: 10 numbers and 20 other values",
     ]),
     "jumped": (JUMPED, [
-        "# `t` changes as by", "and no accent says so: [["]),
+        "# `t` changes as by",
+        "and no accent says so: [[",
+        'firmware: version,  # 2 values: "1.0", "2.0"',
+        "release: string",
+    ]),
     "home": (HOME, [
         'state: double from text "state" unit from unit_of_measurement in {"°C", "°F"}',
         'numbers in texts; set aside (RQ301): 1, such as "unavailable"',

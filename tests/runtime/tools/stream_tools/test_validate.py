@@ -19,7 +19,7 @@ from cedilla.runtime.tools.stream_tools.places import stream_lines
 from cedilla.runtime.tools.stream_tools.schema import Schema, declared_schema, inferred_schema
 from cedilla.runtime.tools.stream_tools.validate import validate
 from tests.kit.command import cedilla
-from tests.kit.lines import as_lines, text_of
+from tests.kit.lines import as_lines, text_of, write_lines
 from tests.kit.sensor_streams import random_stream, wild_stream
 from tests.kit.stream import Decoder, Item, complaints, decode
 
@@ -370,3 +370,8 @@ def test_a_query_in_the_place_of_its_stream_is_refused(tmp_path: Path, command: 
     done = cedilla(command, query, *(["[ts < 1]"] if command == "accent" else []))
     assert (done.exit_code, "error[RQ410]" in done.output) == (1, True), done.output
     assert f"`--query {query}`" in done.output
+
+
+def test_a_folder_may_have_the_name_of_a_query(tmp_path: Path) -> None:
+    write_lines(tmp_path / "q.rq" / "1.jsonl", [{"ts": 1}])
+    assert cedilla("validate", tmp_path / "q.rq").exit_code == 0
