@@ -9,7 +9,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-_ROW = re.compile(r"^\| (?:\d+ )?(?P<title>[^|]+?) \| (?P<pages>.*) \|$", re.MULTILINE)
+_ROW = re.compile(r"^\| (?:\d+ )?(?P<title>[^|]+?) \| (?P<pages>[^|]*) \|$", re.MULTILINE)
 _FENCE = re.compile(r"^```(?P<language>\w+) (?P<name>\S.*)$", re.MULTILINE)
 _TAGS = ("fragment", "declarations", "error")
 _LINK = re.compile(r"\[(?P<text>[^\]\[]+)\]\((?P<path>[^)#\s]+)(?P<place>#[^)]*)?\)")
@@ -52,11 +52,11 @@ def with_repository_links(markdown: str, page: Path, docs: Path) -> str:
 
 
 def home(readme: str, index: str) -> str:
-    """Returns the first page: README.md up to its list of pages, then the index of all pages."""
+    """Returns the first page: README.md up to its list of pages, then where to start and all pages."""
     pitch, _, _ = readme.partition("\n[Documentation](docs/README.md)")
     pitch = pitch.replace("](docs/tools.md#playground)", "](docs/playground/index.html)")
     pitch = _CODE_OR_TARGET.sub(lambda link: link["code"] or ("](" if link["docs"] else "](../"), pitch)
-    return f"{pitch}\n## All pages\n{index.partition('# Documentation')[2]}"
+    return f"{pitch}\n{index[index.index('## Where to start') :]}"
 
 
 def with_titles(markdown: str) -> str:

@@ -1,4 +1,4 @@
-"""Every recipe of `docs/cookbook.md` and `docs/adopting.md` gives what the page says (`tests/kit/cases.py`).
+"""Every recipe of `docs/cookbook.md`, `docs/adopting.md` and `docs/time.md` gives what the page says (`tests/kit/cases.py`).
 
 A section with results is a recipe; in the cookbook, each. The query's text names the folders of outputs.
 """
@@ -17,7 +17,8 @@ from tests.kit import ROOT
 from tests.kit.cases import Case, cases
 from tests.kit.stream import in_parts, read_output
 
-RECIPES = [*cases(ROOT / "docs" / "cookbook.md"), *cases(ROOT / "docs" / "adopting.md")]
+PAGES = ("cookbook", "adopting", "time")
+RECIPES = [case for page in PAGES for case in cases(ROOT / "docs" / f"{page}.md")]
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=str)
