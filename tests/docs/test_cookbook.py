@@ -1,4 +1,4 @@
-"""Every recipe of `docs/cookbook.md`, `docs/adopting.md` and `docs/time.md` gives what the page says (`tests/kit/cases.py`).
+"""Every recipe of the pages gives what it says (`tests/kit/cases.py`).
 
 A section with results is a recipe; in the cookbook, each. The query's text names the folders of outputs.
 """
