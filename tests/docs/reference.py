@@ -385,6 +385,15 @@ def rule_rows() -> Iterator[tuple[str, dict[str, str]]]:
         yield from ((section, entry) for entry in entries)
 
 
+def rule_place(rule: str) -> str:
+    """Returns the place of a rule in its page, to which other pages link: `n10`, `1-3-select`."""
+    return re.sub(r"\W+", "-", rule.lower()).strip("-")
+
+
+def _with_place(rule: str) -> str:
+    return f'<a id="{rule_place(rule)}"></a>{rule}' if rule else rule
+
+
 def rules() -> str:
     parts = [
         "# Rules\n\nEach rule of the theory, the files that implement it, the tests that show it and, if it is proved, "
@@ -392,10 +401,14 @@ def rules() -> str:
         "U, J, W "
         "and A are the operator rules of the paper (section 4) as corrected by the decisions G. α is the function of "
         "an Alter, β its inverse, d a description, C a closed region. E are errors of the papers, R and the cases its "
-        "sections 5.1 and 5.2, O the oracles. [`tests/laws/rules.toml`](../../tests/laws/rules.toml) is the source."
+        "sections 5.1 and 5.2, O the oracles. [The theory](../theory.md) explains them in order. "
+        "[`tests/laws/rules.toml`](../../tests/laws/rules.toml) is the source."
     ]
     for section, members in groupby(rule_rows(), key=lambda row: row[0]):
-        cells = [(e["rule"], e["says"], e["files"], e["tests"], e.get("proof", "")) for _, e in members]
+        cells = [
+            (_with_place(e["rule"]), e["says"], e["files"], e["tests"], e.get("proof", ""))
+            for _, e in members
+        ]
         if section == PAPERS:
             parts.append(
                 f"## {section}\n\n" + table(("example", "tests"), ((says, t) for _, says, _, t, _ in cells))

@@ -41,6 +41,7 @@ LINKED = sorted([*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT
 
 _CODE = re.compile(r"^ {4}.*$|`[^`\n]+`", re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+_PLACE = re.compile(r'<a id="([^"]+)"></a>')
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 _RULE = re.compile(r'"([SPUJWAG]\d+|\d\.\d)"')
 
@@ -140,11 +141,13 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
         file = (page.parent / target).resolve() if target else page
         assert file.exists(), match[0]
         if anchor:
-            # The places in a page that a link can name, as GitHub makes them.
-            headings = _HEADING.findall(FENCE.sub("", file.read_text("utf-8")))
-            assert anchor in {
-                re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
-            }, match[0]
+            # The places in a page that a link can name, as GitHub makes them, and those that it names itself.
+            text = FENCE.sub("", file.read_text("utf-8"))
+            headings = {
+                re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+                for heading in _HEADING.findall(text)
+            }
+            assert anchor in headings | set(_PLACE.findall(text)), match[0]
 
 
 def test_every_page_is_in_the_index() -> None:
