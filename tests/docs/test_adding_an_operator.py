@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import re
+from itertools import product
+from typing import Any
 
 import pytest
 
-from cedilla.compiler.operators import OPERATORS, Operator, User
+from cedilla.compiler.expressions.types import DOUBLE, LONG
+from cedilla.compiler.facts.facts import (
+    ABSENT,
+    ORIGINAL,
+    PRESENT,
+    Facts,
+    fold_closed,
+    fold_presence,
+    fold_units,
+)
+from cedilla.compiler.operators import OPERATORS, Operator, Project, User
+from cedilla.compiler.regions import Domain, choose, values
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.engines.plain.nodes import NODES
 from cedilla.runtime.epochs.operators import DATAFLOWS
@@ -91,3 +105,24 @@ def test_a_word_of_the_language_is_known_to_the_hints(word: str) -> None:
 
 def test_operators_have_a_meaning_for_the_laws() -> None:
     assert [o.__name__ for o in OPERATORS if o not in MEANINGS] == ["Aggregate", "User"]
+
+
+def test_the_small_operator_of_the_guide_has_the_facts_of_a_projection() -> None:
+    """Of random states of a source: some sensors altered, some with an attribute, some closed."""
+    (text,) = re.findall(r"```python facts\n(.*?)```", PAGE, re.DOTALL)
+    names: dict[str, Any] = {
+        "Facts": Facts,
+        "fold_presence": fold_presence,
+        "fold_units": fold_units,
+        "fold_closed": fold_closed,
+    }
+    exec(text, names)
+    project = Project(name="p", inputs=("r",), items={"ts": "ts", "t": "t"}, rest=False)
+    types, sensors = {"ts": LONG, "s": LONG, "t": DOUBLE}, {"s": Domain(values("s", [1, 2, 3]))}
+    for altered, present, closed in product(product([False, True], repeat=3), repeat=3):
+        where = [values("s", [n + 1 for n in range(3) if chosen[n]]) for chosen in (altered, present, closed)]
+        twice = choose(where[0], (IDENTITY, Affine(2, 0)), ORIGINAL)
+        there = {"ts": PRESENT, "s": PRESENT, "t": choose(where[1], PRESENT, ABSENT)}
+        source = Facts(types, sensors, there, {"t": twice}, where[2])
+        small, known = names["facts"](source), project.facts((source,))
+        assert (small.present, small.units, small.closed) == (known.present, known.units, known.closed)

@@ -17,7 +17,7 @@ from tests.kit import ROOT
 from tests.kit.cases import Case, cases
 from tests.kit.stream import in_parts, read_output
 
-PAGES = ("cookbook", "adopting", "time")
+PAGES = ("cookbook", "adopting", "time", "architecture")
 RECIPES = [case for page in PAGES for case in cases(ROOT / "docs" / f"{page}.md")]
 
 
