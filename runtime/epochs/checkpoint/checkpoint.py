@@ -37,10 +37,14 @@ _SCRATCH = "scratch"
 
 
 class Checkpoint:
-    """The folder of a query's commits; `CHECKPOINT/state` belongs to the state, `CHECKPOINT/files` to `Arrivals`."""
+    """The folder of a query's commits; `CHECKPOINT/state` belongs to the state, `CHECKPOINT/files` to `Arrivals`.
+    `is_watched`: `status`, metrics and the live page may look at it; nobody can at one that goes with its run."""
 
-    def __init__(self, files: Files, path: str, ownership: Ownership | None = None) -> None:
+    def __init__(
+        self, files: Files, path: str, ownership: Ownership | None = None, *, is_watched: bool = True
+    ) -> None:
         self.files = files
+        self.is_watched = is_watched
         self._ownership = ownership
         self.run = 0 if ownership is None else ownership.number
         """The number of the run: what it writes before a commit has it in its name, so that no other writes over it."""

@@ -14,6 +14,7 @@ from typing import Any
 from attrs import asdict, define, field, frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.connectors.formats.source import MAX_VALUES
 from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.storage.sealed import seal, unseal
@@ -37,8 +38,8 @@ _COST = 50
 
 Undeclared = Mapping[str, Mapping[str, int]]
 """Source -> field that no attribute reads -> number of files."""
-Members = Mapping[str, Mapping[str, Mapping[Any, int]]]
-"""Source -> attribute -> value -> number of tuples."""
+Members = Mapping[str, Mapping[str, Mapping[Any, int] | None]]
+"""Source -> attribute -> value -> number of tuples; `None` for an attribute of very many values."""
 
 
 @frozen
@@ -70,23 +71,26 @@ class EpochEntry:
     count: int = 0
     """The number of accents; `accents` has the first ones."""
     warnings: Sequence[Diagnostic] = ()
-    members: Members = field(factory=dict[str, dict[str, dict[Any, int]]])
+    members: Members = field(factory=dict[str, dict[str, Mapping[Any, int] | None]])
     undeclared: Undeclared = field(factory=dict[str, dict[str, int]])
 
 
 @define(eq=False)
 class Journal:
-    """The journal of the runs on a checkpoint."""
+    """The journal of the runs on a checkpoint. Without a path nobody can see it: there is none, or it could not be
+    written."""
 
     files: Files
-    path: str | None
-    content: dict[str, Any]
+    path: str | None = None
+    content: dict[str, Any] = field(factory=dict[str, Any])
     clock: Callable[[], float] = time.time
     pause: float = _PAUSE
     _next: float = 0.0
     _is_written: bool = True
     _pending: dict[tuple[str, str], Counter[Any]] = field(factory=dict[tuple[str, str], Counter[Any]])
     """Tuples by value since the last write."""
+    _too_many: set[tuple[str, str]] = field(factory=set[tuple[str, str]])
+    """The attributes of sources that have had very many values in this run."""
 
     @classmethod
     def open(cls, files: Files, checkpoint: str, clock: Callable[[], float] = time.time) -> Journal:
@@ -105,6 +109,15 @@ class Journal:
         content = {**content, "started": clock(), "files_left": 0, "records_left": {}}
         return cls(files, path, content, clock, pause)
 
+    @property
+    def is_kept(self) -> bool:
+        """True while somebody can see the journal."""
+        return self.path is not None
+
+    def counts(self, source: str, attribute: str) -> bool:
+        """Returns True if the journal takes the values of an attribute: not once they were very many."""
+        return self.is_kept and (source, attribute) not in self._too_many
+
     def note(self, entry: EpochEntry) -> None:
         """Adds a committed epoch, and writes the journal from time to time."""
         if self.path is None:
@@ -114,7 +127,7 @@ class Journal:
         self._count(now, entry)
         for source, attributes in entry.members.items():
             for attribute, counts in attributes.items():
-                self._pending.setdefault((source, attribute), Counter()).update(counts)
+                self._take(source, attribute, counts)
         for source, fields in entry.undeclared.items():
             _count_fields(content.setdefault("undeclared", {}).setdefault(source, {}), fields)
         content["files_left"], content["records_left"] = entry.files_left, dict(entry.records_left)
@@ -173,6 +186,16 @@ class Journal:
         for before, values in (*sums, (bucket["rejected"], entry.rejected)):
             for name, value in values.items():
                 before[name] = before.get(name, 0) + value
+
+    def _take(self, source: str, attribute: str, counts: Mapping[Any, int] | None) -> None:
+        """Adds the values of an epoch. An attribute that has had very many keeps no record: an old one would call all
+        values silent."""
+        pending = self._pending.setdefault((source, attribute), Counter())
+        pending.update(counts or {})
+        if counts is None or len(pending) > MAX_VALUES:
+            del self._pending[source, attribute]
+            self._too_many.add((source, attribute))
+            self.content["members"].get(source, {}).pop(attribute, None)
 
     def _fold_members(self, now: float) -> None:
         """Adds the counts since the last write to the records of values: once a second, however short epochs are."""

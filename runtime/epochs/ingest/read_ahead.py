@@ -21,12 +21,12 @@ from cedilla.runtime.epochs.ingest.slices import Slice
 @frozen
 class Asked:
     """The tuples of a source that an epoch reads: their files, the types of their fields, and the fields whose values
-    are counted. `searched`: that of the scan of the files."""
+    are counted, which become only fewer while types stay. `searched`: that of the scan of the files."""
 
     format: Format = field(eq=lambda format_: kinds_of(format_.paths))
     files: Numbered
     types: Types
-    counted: Counted
+    counted: Counted = field(eq=lambda counted: (counted.low, counted.high))
     searched: Searched = field(eq=False)
 
     def read(self, spark: SparkSession, scratch: str) -> Batch:

@@ -98,7 +98,8 @@ class EpochCommitter:
                 "commit": now - staged,
             },
         )
-        opened.journal.note(entry_of(running, report, segments, self.topics.left(record.topics)))
+        if opened.journal.is_kept:
+            opened.journal.note(entry_of(running, report, segments, self.topics.left(record.topics)))
         return record, report
 
 

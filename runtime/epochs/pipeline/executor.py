@@ -104,6 +104,7 @@ class Executor:
             self._outputs.sinks,
             watches,
             self.checkpoint,
+            self.journal,
             self._read_ahead,
         )
         self._committer = EpochCommitter(

@@ -80,4 +80,5 @@ def open_checkpoint(
     checkpoint.sweep(last)
     state = StateStore(spark, files, f"{path}/state", jobs, run)
     state.reset(last.segments)
-    return OpenedCheckpoint(checkpoint, last, notes, outputs, quarantine, state, Journal.open(files, path))
+    journal = Journal.open(files, path) if checkpoint.is_watched else Journal(files)
+    return OpenedCheckpoint(checkpoint, last, notes, outputs, quarantine, state, journal)

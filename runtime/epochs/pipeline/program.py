@@ -53,12 +53,14 @@ def run(
     spark: SparkSession | None = None,
     on_report: Callable[[EpochReport], None] | None = None,
     ended: Callable[[], bool] = lambda: False,
+    *,
+    is_watched: bool = True,
 ) -> None:
     """Run a query: a path, the text itself, or what `compile_query` made of it.
 
     `on_epoch(dataframe, markers, epoch)` gets every epoch instead of the sink; the query then has one emit.
-    `on_report` gets a report of every committed epoch. The run ends between epochs once it is `ended`. Raises
-    `DiagnosticError` for whatever ends the run, `KeyboardInterrupt` if something else does.
+    `on_report` gets a report of every committed epoch. The run ends between epochs once it is `ended`. `is_watched`:
+    as for `Checkpoint`. Raises `DiagnosticError` for whatever ends the run, `KeyboardInterrupt` if something else does.
     """
     compiled, name = compiled_query(query)
     options = (options or Options()).of_query(name, compiled.plan)
@@ -71,7 +73,16 @@ def run(
         prepared(compiled, options)
     else:  # nothing is written there, so it may be anywhere
         options = evolve(options, sinks={**{emit.name: emit.path for emit in plan.emits}, **options.sinks})
-    start(plan, flow, options, on_report or (lambda report: None), spark, on_epoch, ended=ended)
+    start(
+        plan,
+        flow,
+        options,
+        on_report or (lambda report: None),
+        spark,
+        on_epoch,
+        ended=ended,
+        is_watched=is_watched,
+    )
 
 
 def prepared(compiled: CompiledQuery, options: Options) -> None:
@@ -96,10 +107,13 @@ def start(
     growth: MemoryGrowth | None = None,
     stopping: Stopping | None = None,
     ended: Callable[[], bool] = lambda: False,
+    *,
+    is_watched: bool = True,
 ) -> None:
     """Runs a plan until its input is done (`once`) or for ever. `on_step` gets messages before, between and after
-    epochs, `on_warning` warnings about files. Raises `DiagnosticError`; `KeyboardInterrupt` if the run is interrupted,
-    and `MemoryLimitExceeded` if there is too much of `growth`, both between epochs."""
+    epochs, `on_warning` warnings about files. `is_watched`: as for `Checkpoint`. Raises `DiagnosticError`;
+    `KeyboardInterrupt` if the run is interrupted, and `MemoryLimitExceeded` if there is too much of `growth`, both
+    between epochs."""
     plan = apply(plan, options)
     check_modules(plan, options.allow_modules)
     check_settings(options.conf)
@@ -130,7 +144,7 @@ def start(
         for name, folder, what in folders(plan):
             if not files.exists(folder):
                 raise no_folder(plan, name, folder, what)
-        checkpoint = Checkpoint(files, home, ownership)
+        checkpoint = Checkpoint(files, home, ownership, is_watched=is_watched)
         # A server may run elsewhere, whatever it calls local.
         if engine == "connect" or (engine == "spark" and not is_local(session)):
             on_step("looking at the machines of the cluster, once it has some for us")

@@ -17,6 +17,7 @@ from cedilla.compiler.expressions.types import column
 from cedilla.compiler.facts.facts import Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import POSITION
+from cedilla.runtime.connectors.formats.lines.tuple_statistics import summed
 from cedilla.runtime.connectors.formats.sinks.sink import Sink
 from cedilla.runtime.connectors.records.marker_files import Markers
 from cedilla.runtime.connectors.storage.files import epoch_name
@@ -43,6 +44,7 @@ from cedilla.runtime.engines.spark.frames import in_one_part, order
 from cedilla.runtime.engines.spark.jobs import Jobs
 from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.epochs.checkpoint.commits import Commit
+from cedilla.runtime.epochs.checkpoint.journal import Journal, Members
 from cedilla.runtime.epochs.ingest import intake
 from cedilla.runtime.epochs.ingest.intake import SourceInput
 from cedilla.runtime.epochs.ingest.read_ahead import ReadAhead
@@ -82,15 +84,15 @@ class RunningEpoch:
     set_aside: Sequence[SetAside] = ()
 
     @property
-    def members(self) -> dict[str, dict[str, dict[Any, int]]]:
+    def members(self) -> Members:
         """Source -> attribute -> value -> tuples of the epoch, under all names of the attribute."""
-        by_source: dict[str, dict[str, dict[Any, int]]] = {}
+        by_source: dict[str, dict[str, Mapping[Any, int] | None]] = {}
         for source, part in self.read.items():
             attribute_of = self.record.sources[source].names.of
+            of_source = by_source.setdefault(source, {})
             for name, counts in part.members().items():
-                values = by_source.setdefault(source, {}).setdefault(attribute_of.get(name, name), {})
-                for value, rows in counts.items():
-                    values[value] = values.get(value, 0) + rows
+                attribute = attribute_of.get(name, name)
+                of_source[attribute] = summed((of_source.get(attribute, {}), counts))
         return by_source
 
 
@@ -106,6 +108,7 @@ class EpochStarter:
     sinks: Mapping[str, Sink]
     watches: Watches
     checkpoint: Checkpoint
+    journal: Journal
     ahead: ReadAhead
 
     def scratch(self, number: int) -> str:
@@ -198,6 +201,7 @@ class EpochStarter:
             name: [
                 field
                 for attribute in counted_attributes(of[name], states[name])
+                if self.journal.counts(name, attribute)
                 for field in states[name].names.all_of(attribute)
             ]
             for name in parts

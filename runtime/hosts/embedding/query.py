@@ -218,7 +218,7 @@ def _run_over(
         outputs = data.outputs(options)
         checkpoint = root / "checkpoint"
         chosen = evolve(data.options(options), once=True, checkpoint=checkpoint, sinks=outputs)
-        program.run(data.compiled, chosen, spark=spark, on_report=report)
+        program.run(data.compiled, chosen, spark=spark, on_report=report, is_watched=False)
         for folder in outputs.values():
             Path(folder).mkdir(parents=True, exist_ok=True)
         return results_of(data.compiled, outputs, data.kind, units, _quarantined(checkpoint), warnings, spark)

@@ -98,7 +98,7 @@ def verify(plan: Plan, flow: Flow, options: Options) -> list[Verdict]:
         ignored = Options(allow_paths=("/",)), lambda line, code: None, gather
         topics = any(source.is_topic for source in plan.sources)
         final = {} if topics else replay(plan, *ignored)
-        start(apply(plan, aside), flow, aside, lambda report: None)
+        start(apply(plan, aside), flow, aside, lambda report: None, is_watched=False)
         if topics:  # other programs may write to them meanwhile
             final = replay(plan, *ignored, until=_offsets(f"{folder}/checkpoint"))
         for emit in plan.emits:

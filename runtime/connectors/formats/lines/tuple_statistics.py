@@ -3,7 +3,8 @@ to check them (theory 1.1, D0)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,14 @@ import pyarrow.compute
 
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.connectors.formats.lines.blocks import Places
-from cedilla.runtime.connectors.formats.source import CORRUPT, MAX_VALUES, Counted, FileStatistics, Types
+from cedilla.runtime.connectors.formats.source import (
+    CORRUPT,
+    MAX_VALUES,
+    Counted,
+    FileStatistics,
+    Members,
+    Types,
+)
 from cedilla.runtime.connectors.records.foreign import NoValue, python_values
 from cedilla.runtime.connectors.records.marker import NEXT_FILE
 from cedilla.runtime.connectors.storage.parquet import ColumnStatistics, merged
@@ -41,24 +49,51 @@ def statistics_of(table: pa.Table, numbers: Iterable[int], types: Types) -> dict
     return by_file
 
 
-def members_of(table: pa.Table, counted: Counted) -> dict[str, dict[Any, int]]:
-    """Returns the number of rows of each value of some columns, without undefined values and without columns of very
-    many values. `table`: with positions, in order."""
+_FIRST = 2 * MAX_VALUES
+"""The rows of a column that are counted first. Each later piece has as many rows as all before it."""
+
+
+def members_of(table: pa.Table, counted: Counted) -> Members:
+    """Returns the number of rows of each value of some columns, without undefined values. `table`: with positions, in
+    order."""
     if not counted.names:
         return {}
     begin, end = np.searchsorted(table.column(POSITION).to_numpy(), [counted.low, counted.high]).tolist()
     rows = table.slice(begin, end - begin)
-    members = {name: value_counts(rows.column(name)) for name in counted.names}
-    return {name: counts for name, counts in members.items() if counts is not None}
+    return {name: value_counts(rows.column(name)) for name in counted.names}
 
 
 def value_counts(column: pa.ChunkedArray) -> dict[Any, int] | None:
-    """Returns the number of rows of each value of a column that is not null; `None` for very many values."""
-    pairs = pc.value_counts(column)
+    """Returns the number of rows of each value of a column that is not null; `None` once there are very many values,
+    whose other rows are not looked at."""
+    return summed(map(_value_counts, _pieces(column)))
+
+
+def _pieces(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
+    begin = 0
+    while begin < len(column):
+        yield (piece := column.slice(begin, max(begin, _FIRST)))
+        begin += len(piece)
+
+
+def _value_counts(piece: pa.ChunkedArray) -> dict[Any, int] | None:
+    pairs = pc.value_counts(piece)
     if len(pairs) > MAX_VALUES:
         return None
     values, rows = python_values(pairs.field("values")), pairs.field("counts").to_pylist()
     return {v: n for v, n in zip(values, rows, strict=True) if not (v is None or isinstance(v, NoValue))}
+
+
+def summed(counts: Iterable[Mapping[Any, int] | None]) -> Counter[Any] | None:
+    """Adds numbers of rows by value; `None` once there are very many values, here or in a part."""
+    total = Counter[Any]()
+    for of_part in counts:
+        if of_part is None:
+            return None
+        total.update(of_part)
+        if len(total) > MAX_VALUES:
+            return None
+    return total
 
 
 def merge(first: FileStatistics, second: FileStatistics) -> FileStatistics:

@@ -24,7 +24,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from cedilla.runtime.connectors.formats.lines.blocks import Part
 from cedilla.runtime.connectors.formats.lines.joined_blocks import joined_blocks
-from cedilla.runtime.connectors.formats.lines.tuple_statistics import members_of, merge, statistics_of
+from cedilla.runtime.connectors.formats.lines.tuple_statistics import members_of, merge, statistics_of, summed
 from cedilla.runtime.connectors.formats.parts import FewRows, PartReader
 from cedilla.runtime.connectors.formats.source import (
     NO_FIELDS,
@@ -32,6 +32,7 @@ from cedilla.runtime.connectors.formats.source import (
     Counted,
     FileStatistics,
     InputFile,
+    Members,
     Numbered,
     Searched,
     Types,
@@ -153,7 +154,10 @@ class WrittenTuples(FewRows[Group]):
             path = f"{self.folder}/{uuid4().hex}.parquet"  # a task may run twice
             Files().write(path, _parquet(table), durable=False)
             by_file = statistics_of(table, {piece.number: None for piece in part}, self.tuples.types)
-            members = {name: [*counts.items()] for name, counts in members_of(table, self.counted).items()}
+            members = {
+                name: None if counts is None else [*counts.items()]
+                for name, counts in members_of(table, self.counted).items()
+            }
             yield (
                 path,
                 None if by_file is None else json.dumps([*map(_to_json, by_file.items())]),
@@ -186,7 +190,9 @@ class WrittenTuples(FewRows[Group]):
         frames = read_parquet(spark, from_arrow_schema(self.tuples.schema), paths)
         rows, texts = union_by_name(self.tuples.schema.names, *frames), [text for _, text, _ in rows_written]
         return Batch(
-            rows, self._statistics(texts), members=partial(_members, [text for *_, text in rows_written])
+            rows,
+            self._statistics(texts),
+            members=partial(_members, self.counted.names, [text for *_, text in rows_written]),
         )
 
     def _statistics(self, texts: Sequence[str | None]) -> dict[int, FileStatistics] | None:
@@ -204,14 +210,9 @@ def _size(part: Part, file: InputFile) -> int:
     return size * (costs.PACKED if is_compressed(Path(part.path)) else 1)
 
 
-def _members(texts: Sequence[str]) -> dict[str, dict[Any, int]]:
-    members: dict[str, dict[Any, int]] = {}
-    for text in texts:
-        for name, pairs in json.loads(text).items():
-            counts = members.setdefault(name, {})
-            for value, rows in pairs:
-                counts[value] = counts.get(value, 0) + rows
-    return members
+def _members(names: Sequence[str], texts: Sequence[str]) -> Members:
+    of_tables = [*map(json.loads, texts)]
+    return {name: summed(None if of[name] is None else dict(of[name]) for of in of_tables) for name in names}
 
 
 def _parquet(table: pa.Table) -> bytes:

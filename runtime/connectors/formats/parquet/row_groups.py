@@ -3,7 +3,6 @@ not give the file and index of a row."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,11 +16,11 @@ from pyspark.sql.types import StructType
 
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.connectors.formats.lines.tuple_statistics import value_counts
+from cedilla.runtime.connectors.formats.lines.tuple_statistics import summed, value_counts
 from cedilla.runtime.connectors.formats.parquet.footers import MARKERS
 from cedilla.runtime.connectors.formats.parquet.types import arrow_of
 from cedilla.runtime.connectors.formats.parts import PartReader
-from cedilla.runtime.connectors.formats.source import FILE, InputFile
+from cedilla.runtime.connectors.formats.source import FILE, InputFile, Members
 from cedilla.runtime.connectors.records.foreign import (
     NoValue,
     Unreadable,
@@ -162,41 +161,37 @@ def markers_in(path: str, names: Sequence[str]) -> list[FoundRow]:
     return markers
 
 
-def values_in(path: str, names: Sequence[str], first: int, last: int) -> dict[str, Counter[Any]]:
+def values_in(path: str, names: Sequence[str], first: int, last: int) -> Members:
     """Returns the number of rows of each text, whole number or truth value in columns of a file, in the rows from
-    `first` on and before `last`. Ends a column of very many values at its first row group. Raises `Unreadable`.
+    `first` on and before `last`. Reads no more of a column with very many values. Raises `Unreadable`.
 
     Texts are counted by their numbers in the file's own dictionary, so that a row costs some nanoseconds.
     """
-    members = {name: Counter[Any]() for name in names}
-    wanted = list(names)
+    members: dict[str, Mapping[Any, int] | None] = {name: {} for name in names}
     with (
         damage_told(),
         Files().open(path) as stream,
-        parquet.ParquetFile(stream, read_dictionary=wanted) as file,
+        parquet.ParquetFile(stream, read_dictionary=[*names]) as file,
     ):
         begin = 0
         for number, group in enumerate(row_groups_of(file.metadata)):
             low, high = max(first - begin, 0), min(last - begin, group.rows)
             begin += group.rows
+            wanted = [name for name, counts in members.items() if counts is not None]
             if low >= high or not wanted:
                 continue
             rows = file.read_row_group(number, columns=wanted, use_threads=False).slice(low, high - low)
-            counts = {name: value_counts(rows.column(name)) for name in wanted}
-            for name, of_name in counts.items():
-                members[name].update({_counted(v): n for v, n in (of_name or {}).items()})
-            wanted = [name for name in wanted if counts[name] is not None]
-    return {
-        name: Counter({v: n for v, n in of_name.items() if v is not None})
-        for name, of_name in members.items()
-    }
+            for name in wanted:
+                members[name] = summed((members[name], _of_kinds(value_counts(rows.column(name)))))
+    return members
 
 
-def _counted(value: Any) -> str | int | None:
-    """Returns the form in which a value is counted; `None` for another type."""
-    if isinstance(value, bytes):
-        return decoded(value)
-    return value if isinstance(value, str | int) else None
+def _of_kinds(counts: Mapping[Any, int] | None) -> Mapping[Any, int] | None:
+    """Returns counts of values in the form in which they are counted, without values of other types."""
+    if counts is None:
+        return None
+    forms = ((decoded(value) if isinstance(value, bytes) else value, n) for value, n in counts.items())
+    return {value: n for value, n in forms if isinstance(value, str | int)}
 
 
 def beside_markers(path: str, markers: Mapping[int, str]) -> dict[int, list[str]]:

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
 from functools import partial, reduce
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from attrs import evolve, frozen
 from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +25,7 @@ from pyspark.sql.types import AtomicType, DataType, NullType, StringType, Struct
 from cedilla.compiler.expressions.types import Type, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.connectors.formats.lines.tuple_statistics import summed
 from cedilla.runtime.connectors.formats.parquet.conversions import (
     JSON_OPTIONS,
     common,
@@ -58,6 +59,7 @@ from cedilla.runtime.connectors.formats.source import (
     FieldKinds,
     FileStatistics,
     InputFile,
+    Members,
     Numbered,
     Scan,
     Searched,
@@ -406,24 +408,22 @@ def _marker(begin: int, row: FoundRow, beside: Sequence[str] | None) -> MarkerLi
     return MarkerLine(row.column[1:], row.text, position, next=position + 1)
 
 
-def _members(files: Numbered, footers: Mapping[int, Footer], counted: Counted) -> dict[str, Counter[Any]]:
+def _members(files: Numbered, footers: Mapping[int, Footer], counted: Counted) -> Members:
     """Counts values in the rows of files; in none if the files have very many rows."""
-    members = {name: Counter[Any]() for name in counted.names}
     if sum(footer.rows for footer in footers.values()) > costs.COUNTED_BY_DRIVER:
-        return members
+        return {}
 
-    def of_file(number: int) -> dict[str, Counter[Any]]:
+    def of_file(number: int) -> Members:
         kinds, begin = footers[number].columns, number * NEXT_FILE
         names = [n for n in counted.names if isinstance(kinds.get(n), AtomicType)]
         return (
             values_in(files[number].path, names, counted.low - begin, counted.high - begin) if names else {}
         )
 
+    by_file: list[Members] = []
     with ThreadPoolExecutor(THREADS) as threads, suppress(DiagnosticError, Unreadable):  # the jobs report it
-        for of_names in threads.map(of_file, footers):
-            for name, counts in of_names.items():
-                members[name].update(counts)
-    return members
+        by_file.extend(threads.map(of_file, footers))
+    return {name: summed(of[name] for of in by_file if name in of) for name in counted.names}
 
 
 def _few(spark: SparkSession, rows: Sequence[tuple[object, ...]], **types: str) -> DataFrame:

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 from attrs import evolve
 from pyarrow import parquet as pq
 from pyspark.sql import SparkSession
 
 from cedilla import Options, run
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.connectors.formats.source import MAX_VALUES
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.runtime.connectors.formats.jsonl.source import JsonLines
+from cedilla.runtime.connectors.formats.lines.tuple_statistics import value_counts
+from cedilla.runtime.connectors.formats.source import MAX_VALUES, Batch
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.engines.spark import costs
 from cedilla.runtime.epochs.checkpoint.journal import MAX_MEMBERS, EpochEntry, Journal, ReadAccent, rates
@@ -64,10 +67,13 @@ def test_an_epoch_counts_tuples_by_described_value_whoever_parses_them(
     assert (bucket["tuples"], bucket["rejected"], bucket["rows"] > 0) == (8, {"RQ301": 1}, True)
 
 
+def journal_of(query: Query) -> dict[str, Any]:
+    return json.loads((query.root / "checkpoint" / "journal.json").read_text())
+
+
 def totals(query: Query, source: str = "pumps") -> dict[str, dict[str, int]]:
     """The tuples of each value of each attribute in the journal."""
-    journal = json.loads((query.root / "checkpoint" / "journal.json").read_text())
-    members = journal["members"][source]
+    members = journal_of(query)["members"][source]
     return {name: {v: record[1] for v, record in of.items()} for name, of in members.items()}
 
 
@@ -117,6 +123,112 @@ def test_texts_in_parquet_are_counted_and_columns_of_very_many_are_not(
     query.process().close()
     assert totals(query)["place"] == {"süd": (count + 2) // 3, "north": count // 3}
     assert totals(query).get("name", {}) == {}
+
+
+IDS = """
+stream events(ts: long, id: string) from json "events" punctuated on ts;
+emit events to json "out";
+"""
+
+
+@pytest.fixture
+def counted_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The rows of each column, or piece of one, whose values are counted."""
+    rows: list[int] = []
+    count = pyarrow.compute.value_counts  # type: ignore[attr-defined]
+
+    def noted(column: pa.ChunkedArray) -> pa.StructArray:
+        rows.append(len(column))
+        return count(column)
+
+    monkeypatch.setattr(pyarrow.compute, "value_counts", noted)
+    return rows
+
+
+@pytest.mark.parametrize("how", ["by the driver", "kept", "written"])
+def test_very_many_values_are_counted_once_in_a_run_and_not_to_the_end(
+    sail: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    counted_rows: list[int],
+    how: str,
+) -> None:
+    """What is read ahead is asked for before that is known, and is not read again."""
+    if how != "by the driver":
+        monkeypatch.setattr(costs, "PARSED_BY_DRIVER", 0)
+    if how == "written":
+        monkeypatch.setattr(costs, "KEPT_PARSED", 0)
+    reads, read = list[int](), JsonLines.read
+
+    def noted(format_: JsonLines, *rest: Any) -> Batch:
+        reads.append(len(rest[1]))
+        return read(format_, *rest)
+
+    monkeypatch.setattr(JsonLines, "read", noted)
+    query = Query(sail, tmp_path, IDS)
+    count = 3 * MAX_VALUES
+    for number in range(5):
+        query.write("events", [{"ts": number, "id": f"{number} {n}"} for n in range(count)])
+    query.process(files_per_epoch=1).close()
+    assert len(query.reports) == len(reads) == 5
+    # The tasks of the second epoch have counted before the first is committed.
+    assert counted_rows == [2 * MAX_VALUES] * (2 if how == "written" else 1)
+    assert journal_of(query)["members"] == {}
+
+
+def test_few_values_are_counted_in_pieces_that_double(counted_rows: list[int]) -> None:
+    ids = pa.chunked_array([pa.array([f"{n % 7}" for n in range(70_000)]), pa.array([None, "0"])])
+    assert value_counts(ids) == {"0": 10_001, **{str(n): 10_000 for n in range(1, 7)}}
+    assert counted_rows == [8_192, 8_192, 16_384, 32_768, 4_466]
+    rising = pa.chunked_array([pa.array([n // 4 for n in range(60_000)])])
+    assert value_counts(rising) is None
+    assert counted_rows[5:] == [8_192, 8_192, 16_384]
+
+
+def test_nothing_is_counted_where_nobody_can_see_it(
+    sail: SparkSession, tmp_path: Path, counted_rows: list[int]
+) -> None:
+    """The checkpoint of a run over data goes with the run."""
+    rows = [{"ts": n, "id": str(n)} for n in range(10)]
+    results = run(IDS, spark=sail, sources={"events": rows})
+    assert results is not None
+    assert len(results["events"]) == 10
+    query = Query(sail, tmp_path, IDS)
+    assert counted_rows == []
+    query.write("events", rows)
+    query.process().close()
+    assert counted_rows == [10]
+
+
+def test_a_journal_that_could_not_be_written_counts_nothing_more(tmp_path: Path) -> None:
+    class Full(Files):
+        def write(self, path: str, content: str | bytes, *, durable: bool = True) -> None:
+            raise failure("RQ431", "no space is left")
+
+    (tmp_path / "plan.json").touch()
+    journal = Journal.open(Full(), str(tmp_path))
+    assert journal.counts("pumps", "pump")
+    journal.note(entry(0, members={"pumps": {"pump": {1: 1}}}))
+    assert not journal.counts("pumps", "pump")
+
+
+def test_an_attribute_of_very_many_values_has_no_record(tmp_path: Path) -> None:
+    """Its old values would be silent for ever. The next run counts again."""
+    (tmp_path / "plan.json").touch()
+    journal = Journal.open(Files(), str(tmp_path), lambda: 0.0)
+    journal.note(entry(0, members={"pumps": {"pump": {1: 1}, "id": {"a": 1}}}))
+    journal.note(entry(1, members={"pumps": {"pump": {1: 1}, "id": None}}))
+    assert (journal.counts("pumps", "pump"), journal.counts("pumps", "id")) == (True, False)
+    journal.write()
+    journal = Journal.open(Files(), str(tmp_path))
+    assert [*journal.content["members"]["pumps"]] == ["pump"]
+    assert journal.counts("pumps", "id")
+    # Each epoch has few, and all of them since the last write are very many.
+    for first in range(0, MAX_VALUES + 1000, 1000):
+        many = dict.fromkeys(range(first, first + 1000), 1)
+        journal.note(entry(2, members={"pumps": {"pump": many}}))
+        journal._next = float("inf")
+    assert not journal.counts("pumps", "pump")
 
 
 def test_values_of_a_delta_table_are_counted(sail: SparkSession, tmp_path: Path) -> None:

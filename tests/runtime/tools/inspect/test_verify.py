@@ -23,7 +23,8 @@ def differences(
     """The verdict on a run that has written these lines."""
     write_lines(root / "in" / "1.jsonl", lines)
 
-    def started(plan: Plan, _flow: object, options: Options, *_: object) -> None:
+    def started(plan: Plan, _flow: object, options: Options, *_: object, is_watched: bool) -> None:
+        assert not is_watched  # its checkpoint goes with it
         (folder,) = options.sinks.values()
         assert [(emit.format, emit.path) for emit in plan.emits] == [("json", folder)]
         write_lines(Path(folder) / "epoch=000000000000" / "1-tuples-0.jsonl", output)
