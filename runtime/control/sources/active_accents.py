@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from functools import lru_cache
 from itertools import chain
 
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.changes import Add, Alter, Missing, Rename, Swap, at_source, to_form
+from cedilla.compiler.changes import Add, Alter, Change, Drop, Missing, Rename, Swap, at_source, to_form
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import Level, Tree
+from cedilla.compiler.regions import Domain, Level, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.composition import parts
 from cedilla.runtime.control.accents.codes import active_recodes
@@ -22,6 +23,9 @@ from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames
 _MAX_POINTS = 1_000
 """Maximum number of descriptions of one attribute that are checked against closed regions in each epoch."""
 
+Described = tuple[Change | str, Tree]
+"""A change, which is its text, and the region that it describes."""
+
 
 def active_accents(
     facts: Facts,
@@ -29,21 +33,21 @@ def active_accents(
     present: Mapping[str, Tree],
     scale: Mapping[str, Tree],
     names: UnitNames,
-) -> Iterator[tuple[str, Tree]]:
-    """Yields attributes that came or went, and units: the change as a text, and its region, including closed tuples."""
+) -> Iterator[Described]:
+    """Yields attributes that came or went, and units, each with its region, including closed tuples."""
     for name, tree in present.items():
         before = start.get(name, ABSENT)
-        yield str(Add(name, facts.types[name], names.units.get(name))), _came(before, tree)
-        yield f"-({name})", _went(before, tree)
+        yield Add(name, facts.types[name], names.units.get(name)), _came(before, tree)
+        yield Drop(name), _went(before, tree)
     for name, tree in scale.items():
         for function, cell in _cells(tree).items():
             if not function.is_identity:
-                yield str(Alter(name, function, names.of(name, function))), cell
+                yield Alter(name, function, names.of(name, function)), cell
 
 
 def of_source(
     source: Source, state: SourceState, names: UnitNames = NO_NAMES
-) -> tuple[Facts, Iterator[tuple[str, Tree]]]:
+) -> tuple[Facts, Iterator[Described]]:
     """Returns the facts of a source and the accents in force there, including growths of its domains."""
     facts = state.facts_by_partition()
     facts = evolve(facts, types=described(facts))
@@ -61,7 +65,7 @@ def of_source(
     )
 
 
-def _renamed(state: SourceState) -> Iterator[tuple[str, Tree]]:
+def _renamed(state: SourceState) -> Iterator[Described]:
     """Yields the names other than their own that tuples use for attributes (theory N2)."""
     for name, attribute in state.names.of.items():
         yield (
@@ -72,38 +76,38 @@ def _renamed(state: SourceState) -> Iterator[tuple[str, Tree]]:
         )
 
 
-def _recoded(state: SourceState) -> Iterator[tuple[str, Tree]]:
+def _recoded(state: SourceState) -> Iterator[Described]:
     """Yields the composed recodes (theory N3)."""
     facts = state.facts_by_partition()
     for recode, cell in active_recodes(state.codes, state.types):
-        yield str(recode), regions.intersection(cell, facts.may_have(recode.attribute))
+        yield recode, regions.intersection(cell, facts.may_have(recode.attribute))
 
 
-def _bent(state: SourceState) -> Iterator[tuple[str, Tree]]:
+def _bent(state: SourceState) -> Iterator[Described]:
     """Yields the functions that fall or bend, each with those before and after it (theory N11)."""
     facts = state.facts_by_partition()
     for name, tree in state.bent.items():
         for function, cell in regions.cells(tree).items():
             if not isinstance(function, Affine):
                 described = regions.intersection(cell, facts.may_have(name))
-                yield from ((str(at_source(name, part)), described) for part in parts(function))
+                yield from ((at_source(name, part), described) for part in parts(function))
 
 
-def _swapped(state: SourceState) -> Iterator[tuple[str, Tree]]:
+def _swapped(state: SourceState) -> Iterator[Described]:
     """Yields the attributes that have changed places (theory N11)."""
     for pair, tree in state.swaps.here.items():
-        yield str(Swap(*pair.split())), state.canonical(tree)
+        yield Swap(*pair.split()), state.canonical(tree)
 
 
-def _missing(state: SourceState) -> Iterator[tuple[str, Tree]]:
+def _missing(state: SourceState) -> Iterator[Described]:
     """Yields the values that mean undefined (theory N11)."""
     for name, tree in state.sentinels.listed.items():
         for values, cell in regions.cells(tree).items():
             if values:
-                yield str(Missing(name, tuple(sorted(values)), state.types[name])), cell
+                yield Missing(name, tuple(sorted(values)), state.types[name]), cell
 
 
-def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
+def _grown(source: Source, state: SourceState) -> Iterator[Described]:
     """Yields the values that markers have added to declared domains (theory N1)."""
     for attribute in source.attributes:
         if attribute.column is not None:
@@ -115,23 +119,37 @@ def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
             yield f"grow({attribute.name}, {{{', '.join(sorted(listed))}}})", True
 
 
-def _formed(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
+def _formed(source: Source, state: SourceState) -> Iterator[Described]:
     """Yields the zones and decimal signs that markers have named (theory N13)."""
     for name, form in state.forms.items():
         if form != source.forms.get(name):
-            yield str(to_form(name, form, state.types[name])), True
+            yield to_form(name, form, state.types[name]), True
 
 
 def count(source: Source, state: SourceState) -> int:
     """Returns the number of accents in force at a source, which is the number of lines that `status` prints."""
     facts, accents = of_source(source, state)
-    return sum(_is_live(region, facts) for _, region in accents)
+    is_over = regions.is_empty(regions.complement(facts.closed), facts.universe)
+    ending = None if is_over else regions.attributes(facts.closed)
+    return sum(_is_live(region, facts, ending) for _, region in accents)
 
 
-def _is_live(region: Tree, facts: Facts) -> bool:
+def _is_live(region: Tree, facts: Facts, ending: Set[str] | None) -> bool:
+    """Returns True if a tuple of a region may still come. `ending`: the attributes that tell which tuples are closed;
+    those of a region over others are never all closed. `None`: every tuple is."""
     if region is False or (isinstance(region, Level) and len(region.points) > _MAX_POINTS):
         return region is not False
+    names = regions.attributes(region)
+    if ending is not None and names.isdisjoint(ending):
+        domains = tuple((name, facts.universe[name]) for name in sorted(names & facts.universe.keys()))
+        return _is_possible(region, domains)
     return not regions.is_empty(regions.difference(region, facts.closed), facts.universe)
+
+
+@lru_cache(1 << 14)
+def _is_possible(region: Tree, universe: tuple[tuple[str, Domain], ...]) -> bool:
+    """Returns True if a tuple lies in the region, which is looked at once, however many epochs count it."""
+    return not regions.is_empty(region, dict(universe))
 
 
 @regions.remembered

@@ -25,7 +25,7 @@ from cedilla.runtime.control.change_detection.monitor_record import reported_cha
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.markers.repeated import converted_twice
 from cedilla.runtime.control.sinks.held_back import held_back
-from cedilla.runtime.control.sources.active_accents import active_accents, of_source
+from cedilla.runtime.control.sources.active_accents import Described, active_accents, of_source
 from cedilla.runtime.control.sources.latest_time import with_latest
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units, source_names
@@ -220,7 +220,7 @@ def _output(emit: Emit, plan: Plan, commit: Commit, facts: Mapping[str, Facts]) 
     return Stream(emit.name, tuple(_accents(accents, now)), _closed(sink.closed, now), units=names.units)
 
 
-def _accents(changes: Iterable[tuple[str, Tree]], facts: Facts) -> Iterator[str]:
+def _accents(changes: Iterable[Described], facts: Facts) -> Iterator[str]:
     """Yields the active accents on tuples that may still come."""
     for change, region in changes:
         if (where := _where(region, facts)) is not None:
