@@ -1,18 +1,40 @@
-"""Keeps results of long computations between processes, next to the bytecode of this package and as safe as that."""
+"""Keeps results of long computations between processes: next to the bytecode of this package, as safe as that, or else
+in a folder of the user's cache that no other user can write to."""
 
 from __future__ import annotations
 
 import os
 import sys
+from hashlib import sha256
 from importlib.util import cache_from_source
 from pathlib import Path
 
+_MODE, _BY_OTHERS = 0o700, 0o022
+
 
 def place(name: str) -> Path | None:
-    """Returns a file or folder next to the bytecode for dispensable data; `None` if it cannot be written."""
-    if sys.dont_write_bytecode or getattr(sys.implementation, "cache_tag", None) is None:
+    """Returns a file or folder for dispensable data; `None` if none can be written."""
+    if getattr(sys.implementation, "cache_tag", None) is None:
         return None
     bytecode = Path(cache_from_source(__file__))
-    folder = bytecode.parent
+    beside = None if sys.dont_write_bytecode or not os.access(bytecode.parent, os.W_OK) else bytecode.parent
+    folder = beside or _of_user()
     version = bytecode.stem.removeprefix(f"{Path(__file__).stem}.")
-    return folder / f"{name}.{version}" if os.access(folder, os.W_OK) else None
+    return None if folder is None else folder / f"{name}.{version}"
+
+
+def _of_user() -> Path | None:
+    """Returns a folder of the user's cache for this installation."""
+    from platformdirs import user_cache_path
+
+    installation = sha256(os.fsencode(Path(__file__).parent)).hexdigest()[:16]
+    try:
+        folder = user_cache_path("cedilla") / installation
+        if not folder.is_absolute():
+            return None
+        folder.mkdir(_MODE, parents=True, exist_ok=True)
+        status = folder.stat()
+    except (OSError, RuntimeError):  # of a home that is not there or cannot be written
+        return None
+    is_safe = status.st_uid == os.geteuid() and not status.st_mode & _BY_OTHERS
+    return folder if is_safe and os.access(folder, os.W_OK) else None

@@ -1,12 +1,14 @@
-"""What is kept beside the bytecode is only a matter of time: without it, or spoilt, everything is computed anew."""
+"""What is kept between processes is only a matter of time: without it, or spoilt, everything is computed anew."""
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
+from lark.parsers.lalr_analysis import LALR_Analyzer
 
 from cedilla.compiler.expressions.units.registry import registry as read_registry
 from cedilla.grammar.parsing import cache_dir, lalr
@@ -21,10 +23,63 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_nothing_is_kept_where_python_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def read_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `os.access` has it for a folder of an installation that another user owns; root may write anywhere."""
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder and access(path, mode))
+
+
+@pytest.fixture(params=["no bytecode", "a read-only package"])
+def user_cache(
+    request: pytest.FixtureRequest, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     assert cache_dir.place("rq") == folder / f"rq.{sys.implementation.cache_tag}"
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    if request.param == "no bytecode":
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    else:
+        read_only(folder, monkeypatch)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_the_tables_are_computed_once_in_the_cache_of_the_user(
+    user_cache: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[None] = []
+    compute = LALR_Analyzer.compute_lalr
+
+    def noted(analyzer: LALR_Analyzer) -> None:
+        computed.append(None)
+        compute(analyzer)
+
+    monkeypatch.setattr(LALR_Analyzer, "compute_lalr", noted)
+    for expected in (True, False, False):
+        computed.clear()
+        assert lalr._lark.__wrapped__().parse("[ts < 3]", start="punctuation").data == "punctuation"
+        assert bool(computed) == expected
+    (file,) = (path for path in user_cache.rglob("*") if path.is_file())
+    assert (file.parent.parent.name, file.parent.stat().st_mode & 0o777) == ("cedilla", 0o700)
+    assert [*folder.iterdir()] == []
+
+
+def test_a_folder_that_others_can_write_to_is_not_used(user_cache: Path) -> None:
+    file = cache_dir.place("rq")
+    assert file is not None
+    file.parent.chmod(0o770)
     assert cache_dir.place("rq") is None
+
+
+@pytest.mark.parametrize("home", ["nowhere", "a file"])
+def test_nothing_is_kept_where_no_folder_can_be_written(
+    user_cache: Path, monkeypatch: pytest.MonkeyPatch, home: str
+) -> None:
+    if home == "a file":
+        user_cache.touch()
+    else:
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # as for a user without a home
+    assert cache_dir.place("rq") is None
+    assert lalr._lark.__wrapped__().parse("[ts < 3]", start="punctuation").data == "punctuation"
 
 
 def test_spoilt_tables_are_computed_anew(folder: Path) -> None:
