@@ -19,6 +19,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "metric": ("string",),
     "unit": ("string",),
     "description": ("string",),
+    "schema": ("string", "version"),
+    "scope_version": ("string", "version"),
     "kind": ("string",),
     "temporality": ("string",),
     "monotonic": ("boolean",),

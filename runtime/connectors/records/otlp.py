@@ -145,8 +145,8 @@ class PointReader:
         resource, scope, metric, kind, point = parts
         name_and_unit = {key: value for key, value in metric.items() if key not in KINDS}
         one = {**name_and_unit, kind: {**metric[kind], "dataPoints": [point]}}
-        in_scope = {**({"scope": scope["scope"]} if "scope" in scope else {}), "metrics": [one]}
-        of = {"resource": resource["resource"]} if "resource" in resource else {}
+        in_scope = {**_only(scope, "scope", "schemaUrl"), "metrics": [one]}
+        of = _only(resource, "resource", "schemaUrl")
         return {"resourceMetrics": [{**of, "scopeMetrics": [in_scope]}]}
 
     def _raw(self, request: Mapping[str, Any]) -> Iterator[_Parts]:
@@ -185,11 +185,24 @@ class PointReader:
                     value = _attribute(point, rest[0])
                 case "scope":
                     value = _object(scope, "scope").get(rest[0])
+                case "scope_version":
+                    value = _object(scope, "scope").get("version") or None
+                case "schema":
+                    value = _schema(scope.get("schemaUrl") or resource.get("schemaUrl") or None, type_)
                 case _:
                     value = _field(root, metric, kind, point, type_)
             if value is not None:
                 values[name] = in_text(value) if isinstance(self.paths.get(name), TextPath) else value
         return values
+
+
+def _only(of: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: of[key] for key in keys if key in of}
+
+
+def _schema(url: Any, type_: Type) -> Any:
+    """Returns the URL of a schema; as a version the last part of its path."""
+    return url.rpartition("/")[2] if type_.name == "version" and isinstance(url, str) else url
 
 
 def instance_text(attributes: Iterable[Mapping[str, Any]]) -> str:
@@ -278,20 +291,27 @@ def _field(name: str, metric: Mapping[str, Any], kind: str, point: Mapping[str, 
                 else _NAMED.get(str(temporality))
             )
         case "monotonic":
-            return _object(metric, kind).get("isMonotonic")
+            return _present(_object(metric, kind).get("isMonotonic"), False)
         case "start" | "time":
             return _moment(_integer(point.get(MOMENTS[name])), type_)
         case "value":
             value = point.get("asDouble")
             return _integer(point.get("asInt")) if value is None else value
         case "count":
-            return _integer(point.get("count"))
+            return _present(_integer(point.get("count")), 0)
+        case "sum" if kind == "summary":
+            return _present(point.get("sum"), 0)
         case "buckets" | "bounds":
             listed = point.get("bucketCounts" if name == "buckets" else "explicitBounds")
             read = _integer if name == "buckets" else _bound
             return [read(item) for item in listed] if isinstance(listed, list) else listed  # type: ignore[reportUnknownVariableType]
         case _:
             return point.get(name)
+
+
+def _present(value: Any, default: Any) -> Any:
+    """Returns a value that protobuf always has, and JSON leaves out if it is the default."""
+    return default if value is None else value
 
 
 def _moment(nanoseconds: Any, type_: Type) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from cedilla.compiler.expressions.types.versions import is_version
 from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.runtime.connectors.records.otlp import KINDS, MOMENTS, TEMPORALITIES
 
@@ -23,8 +24,9 @@ def points_of(item: Mapping[str, Any]) -> Iterator[dict[FieldPath, Any]]:
     for resource in _objects(item, "resourceMetrics"):
         of_resource = _attributes(resource.get("resource"), "resource")
         for scope in _objects(resource, "scopeMetrics"):
+            about = {**of_resource, **_versions(scope, resource)}
             for metric in _objects(scope, "metrics"):
-                yield from _of_metric(metric, of_resource)
+                yield from _of_metric(metric, about)
 
 
 def _of_metric(
@@ -45,6 +47,17 @@ def _of_metric(
         value = point.get("asDouble", point.get("asInt"))
         fields = {"value": value, **{name: point.get(name) for name in ("count", "sum")}}
         yield {**row, **{(name,): _number(text) for name, text in fields.items() if text is not None}}
+
+
+def _versions(scope: Mapping[str, Any], resource: Mapping[str, Any]) -> dict[FieldPath, str]:
+    """Returns the schema of points, as a version if its URL ends with one, and the version of their scope."""
+    url, of = scope.get("schemaUrl") or resource.get("schemaUrl"), scope.get("scope")
+    part = url.rpartition("/")[2] if isinstance(url, str) else None
+    texts = {
+        "schema": part if is_version(part) else url,
+        "scope_version": of.get("version") if isinstance(of, dict) else None,
+    }
+    return {(name,): text for name, text in texts.items() if isinstance(text, str) and text}
 
 
 def _attributes(of: Any, root: str) -> dict[FieldPath, Any]:

@@ -29,7 +29,10 @@ from cedilla.runtime.tools.first_query.roles import (
 )
 from cedilla.runtime.tools.first_query.samples import Sample
 
-_OTLP_FIELDS = ("metric", "unit", "kind", "time", "start", "value", "count", "sum", "temporality")
+_OTLP_FIELDS = (
+    *("metric", "unit", "kind", "time", "start", "value", "count", "sum", "temporality"),
+    *("schema", "scope_version"),
+)
 _MEASURES = 3
 """The most measured attributes that the first query averages."""
 

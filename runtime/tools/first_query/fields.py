@@ -274,7 +274,7 @@ def _has_numbers(field_: Field) -> bool:
     return any("." in text for text in numbers) and len(numbers) >= _MOSTLY * len(field_.values)
 
 
-_VERSIONS = {"version", "firmware", "fw", "release"}
+_VERSIONS = {"version", "firmware", "fw", "release", "schema"}
 
 
 def _are_versions(field_: Field) -> bool:

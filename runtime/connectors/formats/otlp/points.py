@@ -139,8 +139,7 @@ def _column(kind: Kind, keys: FieldPath, type_: Type) -> pa.Array:
     if root in ("resource", "attribute"):
         return _plain(kind.attribute(root, rest[0]), type_)
     if root == "scope":
-        scopes = field_at(kind.scopes.values, "scope", rest[0])
-        return _of_texts(scopes.take(pa.array(kind.scope)), type_)
+        return _of_texts(_of_scope(kind, "scope", rest[0]), type_)
     nothing = pa.nulls(len(kind.metric), arrow_type(type_))
     if root in FIELDS_OF and kind.name not in FIELDS_OF[root]:
         return nothing
@@ -155,14 +154,20 @@ def _column(kind: Kind, keys: FieldPath, type_: Type) -> pa.Array:
             is_known = pc.fill_null(pc.is_in(codes, pa.array(list(TEMPORALITIES))), False)
             return _of_texts(names.take(pc.if_else(is_known, codes, 0)), type_)
         case "monotonic":
-            return _of_truths(kind.field_of_metric(kind.name, "isMonotonic"), type_)
+            return _of_truths(kind.field_of_metric(kind.name, "isMonotonic").fill_null(False), type_)
+        case "scope_version":
+            return _of_texts(_named(_of_scope(kind, "scope", "version")), type_)
+        case "schema":
+            return _of_texts(_schemas(kind, type_), type_)
         case "start" | "time":
             return _moments(_whole(kind.points.values.field(MOMENTS[root])), type_)
         case "value":
             doubles, whole = (kind.points.values.field(name) for name in ("asDouble", "asInt"))
             return _of_numbers(doubles, whole, type_)
         case "count":
-            return _of_whole(_whole(kind.points.values.field("count")), type_)
+            return _of_whole(_whole(kind.points.values.field("count")).fill_null(0), type_)
+        case "sum" if kind.name == "summary":
+            return _of_doubles(kind.points.values.field("sum").fill_null(0), type_)
         case "buckets":
             return _of_lists(kind.points.values.field("bucketCounts"), _counts, type_)
         case "bounds":
@@ -173,10 +178,28 @@ def _column(kind: Kind, keys: FieldPath, type_: Type) -> pa.Array:
             raise Refused
 
 
+def _of_scope(kind: Kind, *keys: str) -> pa.Array:
+    return field_at(kind.scopes.values, *keys).take(pa.array(kind.scope))
+
+
+def _named(texts: pa.Array) -> pa.Array:
+    return pc.if_else(pc.equal(texts, ""), None, texts)
+
+
+def _schemas(kind: Kind, type_: Type) -> pa.Array:
+    """Returns the URL of the schema of each point: its scope's, else its resource's; as a version its last part."""
+    of_resource = kind.resources.values.field("schemaUrl").take(pa.array(kind.resource))
+    of_scope = _of_scope(kind, "schemaUrl")
+    urls = pc.coalesce(_named(of_scope), _named(of_resource))
+    return pc.replace_substring_regex(urls, "(?s)^.*/", "") if type_.name == "version" else urls
+
+
 def _schema(keys: Mapping[str, FieldPath]) -> pa.DataType:
     """Returns the type of `resourceMetrics`: the wanted fields, and the lists that connect points to their parents."""
     roots = {path[0] for path in keys.values()}
     scope_keys = {path[1]: pa.string() for path in keys.values() if path[0] == "scope"}
+    scope_keys |= {"version": pa.string()} if "scope_version" in roots else {}
+    url = [("schemaUrl", pa.string())] if "schema" in roots else []
     attributes = [("attributes", _ATTRIBUTES)] if "attribute" in roots else []
     metric: list[Any] = [("name", pa.string())]
     metric += [(name, pa.string()) for name in ("unit", "description") if name in roots]
@@ -187,9 +210,9 @@ def _schema(keys: Mapping[str, FieldPath]) -> pa.DataType:
         of_kind = [("aggregationTemporality", pa.int64())] if "temporality" in wanted else []
         of_kind += [("isMonotonic", pa.bool_())] if "monotonic" in wanted else []
         metric.append((kind, pa.struct([("dataPoints", pa.list_(point)), *of_kind])))
-    scope: list[Any] = [("metrics", pa.list_(pa.struct(metric)))]
+    scope: list[Any] = [("metrics", pa.list_(pa.struct(metric))), *url]
     scope += [("scope", pa.struct([*scope_keys.items()]))] if scope_keys else []
-    resource: list[Any] = [("scopeMetrics", pa.list_(pa.struct(scope)))]
+    resource: list[Any] = [("scopeMetrics", pa.list_(pa.struct(scope))), *url]
     resource += [("resource", pa.struct([("attributes", _ATTRIBUTES)]))] if "resource" in roots else []
     return pa.list_(pa.struct(resource))
 

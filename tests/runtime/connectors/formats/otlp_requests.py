@@ -40,6 +40,9 @@ TYPES = {
     "at": Type("timestamp"),
     "price": Type("decimal", (10, 2)),
     "library": Type("string"),
+    "schema": Type("string"),
+    "conventions": Type("version"),
+    "scope_version": Type("version"),
 }
 PATHS = {
     "least": ("min",),
@@ -51,6 +54,7 @@ PATHS = {
     "ok": ("attribute", "ok"),
     "price": ("attribute", "price"),
     "library": ("scope", "name"),
+    "conventions": ("schema",),
 }
 NUMBERS = ['"5"', '"-7"', '"0"', '"9223372036854775807"']
 BOUNDS = ["0", "1", "2.50", "0.1", "1e-7", "1E+22", "-0.0", "12345678901234567890", "100000"]
@@ -155,11 +159,19 @@ class Writer:
         return self.object(name=name, unit=unit, **{kind: data})
 
     def scope(self) -> str:
-        return self.object(scope='{"name": "lib"}', metrics=self.list(self.metric, 3))
+        lib = self.object(name='"lib"', version=self.chance.choice(['"1.2"', '"v3.0.1"', '""']))
+        return self.object(scope=lib, metrics=self.list(self.metric, 3), schemaUrl=self.url())
 
     def resource(self) -> str:
         return self.object(
-            resource=f'{{"attributes": {self.attributes()}}}', scopeMetrics=self.list(self.scope, 2)
+            resource=f'{{"attributes": {self.attributes()}}}',
+            scopeMetrics=self.list(self.scope, 2),
+            schemaUrl=self.url(),
+        )
+
+    def url(self) -> str:
+        return self.chance.choice(
+            ['""', '"https://opentelemetry.io/schemas/1.21.0"', '"https://a/b/1.40.0-dev"']
         )
 
     def line(self) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
+from cedilla.compiler.expressions.types.versions import text_of
 from cedilla.runtime import simulate
 from cedilla.runtime.connectors.formats.lines.blocks import Block
 from cedilla.runtime.connectors.formats.otlp.batches import PointBatches
@@ -19,7 +22,7 @@ from cedilla.runtime.epochs.options.options import Options
 from cedilla.runtime.epochs.pipeline.load import load
 from tests.kit.command import cedilla
 from tests.kit.compare import same
-from tests.kit.otlp import request
+from tests.kit.otlp import line_of, message_of, request
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
 from tests.kit.tiers import rest, tiered
@@ -117,6 +120,66 @@ def test_a_request_is_read_as_its_messages_say() -> None:
         True,
     )
     assert (third["value"], third["route"], third["unit"]) == (5.0, '["x", "y"]', None)
+
+
+def with_urls(*urls: tuple[str, str]) -> Any:
+    """A request of a metric for each pair of URLs, of the resource and of the scope."""
+    message = message_of([{"metric": "a", "time": 1, "double": 1.0} for _ in urls])
+    for resource, (of_resource, of_scope) in zip(message.resource_metrics, urls, strict=True):
+        resource.schema_url, resource.scope_metrics[0].schema_url = of_resource, of_scope
+        resource.scope_metrics[0].scope.version = "v1.2"
+    return message
+
+
+OLD, NEW = "https://opentelemetry.io/schemas/1.9.0", "https://opentelemetry.io/schemas/1.21.0"
+
+
+def test_a_point_has_the_schema_of_its_scope_or_else_of_its_resource() -> None:
+    message = with_urls((OLD, ""), (OLD, NEW), ("", NEW), ("", ""))
+    rows = batches().batch(Block(line_of(message).encode(), 0), 0).to_pylist()
+    assert [row["schema"] for row in rows] == [OLD, NEW, NEW, None]
+    assert [row["conventions"] and text_of(row["conventions"]) for row in rows] == [
+        "1.9.0",
+        "1.21.0",
+        "1.21.0",
+        None,
+    ]
+    assert rows[0]["conventions"] < rows[1]["conventions"]
+    assert {text_of(row["scope_version"]) for row in rows} == {"v1.2"}
+
+
+def test_a_point_that_is_set_aside_keeps_its_schema() -> None:
+    request_of = parse_line(line_of(with_urls((OLD, ""), (OLD, NEW))))
+    one = PointReader({}).only(request_of, 1)
+    assert one is not None
+    (resource,) = one["resourceMetrics"]
+    assert (resource["schemaUrl"], resource["scopeMetrics"][0]["schemaUrl"]) == (OLD, NEW)
+
+
+def test_a_schema_whose_url_ends_with_no_version_sets_its_point_aside() -> None:
+    line = line_of(with_urls(("https://example.org/schemas/latest", "")))
+    (row,) = batches().batch(Block(line.encode(), 0), 0).to_pylist()
+    assert row["$corrupt"] == '`conventions` is no version: "latest" (read from schema)'
+
+
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_what_protobuf_leaves_out_has_its_default(is_strict: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A count, the sum of a summary and `isMonotonic` are always there; the sum of a histogram is optional."""
+    if is_strict:
+        monkeypatch.setattr(PointBatches, "parsed", lambda *_: None)
+    message = ExportMetricsServiceRequest()
+    metrics = message.resource_metrics.add().scope_metrics.add().metrics
+    metrics.add(name="h").histogram.data_points.add(time_unix_nano=1)
+    metrics.add(name="s").summary.data_points.add(time_unix_nano=1)
+    metrics.add(name="n").sum.data_points.add(time_unix_nano=1, as_int=0)
+    line = line_of(message)
+    assert not any(name in line for name in ("count", '"sum": 0', "isMonotonic"))
+    rows = batches().batch(Block(line.encode(), 0), 0).to_pylist()
+    assert [(row["count"], row["sum"], row["monotonic"], row["value"]) for row in rows] == [
+        (0, None, None, None),
+        (0, 0.0, None, None),
+        (None, None, False, 0.0),
+    ]
 
 
 def test_only_named_metrics_are_read_and_nothing_that_has_no_value() -> None:
