@@ -20,22 +20,17 @@ import click
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.explain.analysis.reactions import SIGNS, described, summary
 from cedilla.compiler.explain.analysis.safety import StateBound, safety
-from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS as AGGREGATES
 from cedilla.compiler.expressions.engines import REFUSALS
-from cedilla.compiler.expressions.scalars.scalar_functions import ARGUMENTS, FUNCTIONS, Function
-from cedilla.compiler.expressions.scalars.units_of_functions import GIVEN, KEPT, READ_IN
-from cedilla.compiler.expressions.scalars.usages import USAGES
-from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.expressions.units.names import TRAPS
-from cedilla.compiler.expressions.units.registry import NUMBER
 from cedilla.compiler.operators import OPERATORS, Operator
 from cedilla.compiler.operators.shared.base import KINDS
 from cedilla.compiler.operators.shared.reactions import signature
 from cedilla.compiler.plan import Plan
-from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics.codes import FAMILIES, Code, codes
 from cedilla.grammar.syntax.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime.hosts.cli.main import main
+from tests.docs.functions import functions
+from tests.docs.markdown import table
 from tests.docs.textmate import textmate
 from tests.kit import ROOT
 from tests.kit.complaints import complaints as all_complaints
@@ -85,14 +80,6 @@ def refusals() -> str:
         calls.setdefault((f"{', '.join(r.engines)}: {r.because}", r.instead), []).append(r.what)
     return "\n".join(
         f"- {', '.join(names)} on {because}. Write {instead}." for (because, instead), names in calls.items()
-    )
-
-
-def table(head: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
-    """Returns a Markdown table; line ends and bars in cells are escaped."""
-    lines = [" | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in row) for row in rows]
-    return "\n".join(
-        [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {line} |" for line in lines)]
     )
 
 
@@ -191,85 +178,7 @@ def settings() -> str:
     )
 
 
-# --- functions and units ---
-
-_SECTIONS = {
-    "abs": "Numbers",
-    "greatest": "One of several values",
-    "upper": "Strings",
-    "hash": "Hashes",
-    "year": "Dates and times",
-    "int": "Conversions",
-}
-"""The first function of each section -> its title."""
-
-
-def functions() -> str:
-    parts = [
-        "# Functions\n\nArguments in brackets are optional. `...` repeats an argument. A result is undefined if an "
-        "argument is, except as noted. [Functions](../language.md#functions) has the general rules."
-    ]
-    names: dict[str, list[str]] = {}
-    for name, function in FUNCTIONS.items():
-        names.setdefault(function.name, []).append(name)
-    rows: dict[str, list[tuple[str, ...]]] = {}
-    title = ""
-    for first, spellings in names.items():
-        title = _SECTIONS.get(first, title)
-        function = FUNCTIONS[first]
-        usages = " / ".join(f"`{name}`" for name in (USAGES[first][0], *spellings[1:]))
-        rows.setdefault(title, []).append((usages, _arguments(function), _result(function), _notes(function)))
-    for title, lines in rows.items():
-        parts.append(f"## {title}\n\n" + table(("function", "arguments", "result", "notes"), lines))
-    head = ("function", "result for doubles", "an Alter of the argument", "depends on the order")
-    parts.append("## Aggregate functions\n\n" + table(head, map(_aggregate, AGGREGATES)))
-    return "\n\n".join(parts)
-
-
-def _arguments(function: Function) -> str:
-    words = [ARGUMENTS[kind].word for kind in function.takes]
-    shown = [word if n < function.required else f"[{word}]" for n, word in enumerate(words)]
-    return ", ".join([*shown, "..."] if function.repeats else shown)
-
-
-def _result(function: Function) -> str:
-    match function.gives:
-        case Type():
-            return str(function.gives)
-        case str():
-            return "the type of the arguments"
-        case _:
-            return "by the types of the arguments"
-
-
-_DEFINED = {
-    "every": "",
-    "some": "defined if some argument is",
-    "rest": "defined if the chosen argument is",
-    "first": "defined if the first argument is",
-    "always": "always defined",
-}
-
-
-def _notes(function: Function) -> str:
-    notes = [USAGES[function.name][1] or _DEFINED[function.defined]]
-    if function.name in KEPT:
-        notes.append("keeps the unit")
-    if unit := READ_IN.get(function.name):
-        notes.append("reads a plain number" if unit == NUMBER else f"reads {unit}")
-    if unit := GIVEN.get(function.name):
-        notes.append(f"gives {unit}")
-    return "; ".join(filter(None, notes))
-
-
-def _aggregate(name: str) -> tuple[str, ...]:
-    function = AGGREGATES[name]
-    scaled, shifted = function.carry(Affine(2, 0)), function.carry(Affine(2, 7))
-    carried = "absorbed" if scaled is None else "passes" if shifted else "passes without an offset"
-    distinct = ", also `distinct`" if function.distinct else ""
-    several = f", `{function.several.usage}`" if function.several else ""
-    usage = f"`{function.usage}`{several}{distinct}"
-    return usage, str(function.type(DOUBLE)), carried, "yes" if function.ordered else ""
+# --- units ---
 
 
 def units() -> str:

@@ -20,6 +20,7 @@ from cedilla.runtime.tools.inspect.check import all_diagnostics
 from cedilla.runtime.tools.inspect.trace import trace
 from cedilla.runtime.tools.stream_tools.schema import Schema
 from cedilla.runtime.tools.stream_tools.validate import validate
+from tests.docs.functions import EXAMPLES, result_of
 from tests.docs.reference import COMMAND, DOCS, example_query, example_source, pages
 from tests.kit import ROOT
 from tests.kit.command import cedilla
@@ -115,6 +116,12 @@ def test_every_scalar_function_has_a_call_with_its_arguments() -> None:
     assert {name: len(words) for name, words in arguments.items()} == {
         name: len(FUNCTIONS[name].takes) for name in USAGES
     }
+
+
+def test_every_scalar_function_has_an_example() -> None:
+    assert list(EXAMPLES) == list(USAGES)
+    undefined = [name for name, call in EXAMPLES.items() if not result_of(call)]
+    assert undefined == ["nullif"]
 
 
 def test_the_page_of_check_names_the_warnings_that_fail_when_strict() -> None:

@@ -22,6 +22,7 @@ from cedilla.grammar.parser import parse_expression
 from cedilla.runtime.connectors.records.json_objects import json_text
 from cedilla.runtime.engines.plain.evaluate import evaluate
 from cedilla.runtime.engines.plain.reference import Reference
+from tests.docs.functions import EXAMPLES
 from tests.kit import ROOT, sweep
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple
@@ -141,6 +142,13 @@ def test_what_a_sweep_has_found(spark: SparkSession) -> None:
         if not sweep.agree(text, type_, sweep.plain(type_, value), expected):
             wrong.append(f"{text}: {value!r} in the reference, which should be {expected!r}")
     assert wrong == [], "\n".join(wrong)
+
+
+@pytest.mark.either_engine
+def test_the_examples_of_the_page_have_the_results_of_the_reference(spark: SparkSession) -> None:
+    columns, rows = {"a0": "int"}, [(0,)]
+    examples = [sweep.Call(sweep.Form(name, call, ()), call, {}) for name, call in EXAMPLES.items()]
+    assert [*sweep.compared(sweep.frame_of(spark, columns, rows), columns, rows, examples)] == []
 
 
 @pytest.mark.either_engine
