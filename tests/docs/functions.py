@@ -189,9 +189,9 @@ def functions() -> str:
             f"## {title}\n\n" + table(("function", "example", "arguments", "result", "notes"), lines)
         )
     head = ("function", "example", "result for doubles", "an Alter of the argument", "depends on the order")
-    given = "; ".join(f"{name} = {', '.join(f'{row[name]:g}' for row in _ROWS)}" for name in ("x", "y"))
+    arguments = "; ".join(f"{name} = {', '.join(f'{row[name]:g}' for row in _ROWS)}" for name in ("x", "y"))
     parts.append(
-        f"## Aggregate functions\n\nThe examples are those of {len(_ROWS)} tuples in this order: {given}.\n\n"
+        f"## Aggregate functions\n\nThe examples are those of {len(_ROWS)} tuples in this order: {arguments}.\n\n"
         + table(head, map(_aggregate, AGGREGATES))
     )
     return "\n\n".join(parts)
