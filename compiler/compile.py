@@ -100,8 +100,10 @@ def compile_query(
     params: Mapping[str, str] | None = None,
     engine: Engine = "spark",
 ) -> CompiledQuery:
-    """Compile a query: its path, or its text. `source` is the name for messages; `params`: other values for its
-    constants; `engine`: what is to run it. The program is the same for all engines.
+    """Compiles a query. The program is the same for all engines.
+
+    `query`: its path, or its text. `source`: its name in messages. `params`: other values for its constants. `engine`:
+    the engine that is to run it.
 
     Raises `DiagnosticError`: RQ400 where the file cannot be read, RQ0xx for syntax, RQ1xx for what the text means,
     RQ425 for what the engine does otherwise.

@@ -31,6 +31,7 @@ from cedilla.grammar.syntax.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime.hosts.cli.main import main
 from tests.docs.functions import functions
 from tests.docs.markdown import table
+from tests.docs.python_api import python
 from tests.docs.textmate import textmate
 from tests.docs.type_tables import types
 from tests.kit import ROOT
@@ -47,7 +48,7 @@ BEGIN, END = "<!-- generated -->", "<!-- end -->"
 
 def pages() -> dict[Path, Callable[[], str]]:
     """Returns every generated page, and every page with a generated table, each with the function that writes it."""
-    whole = (errors, commands, settings, functions, types, units, complaints, rules, laws, packages)
+    whole = (errors, commands, settings, functions, types, python, units, complaints, rules, laws, packages)
     return {
         **{DOCS / "reference" / f"{write.__name__}.md": partial(with_note, write) for write in whole},
         DOCS / "engines.md": with_refusals,

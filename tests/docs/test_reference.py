@@ -21,6 +21,7 @@ from cedilla.runtime.tools.inspect.trace import trace
 from cedilla.runtime.tools.stream_tools.schema import Schema
 from cedilla.runtime.tools.stream_tools.validate import validate
 from tests.docs.functions import EXAMPLES, result_of
+from tests.docs.python_api import without_meaning
 from tests.docs.reference import COMMAND, DOCS, example_query, example_source, pages
 from tests.kit import ROOT
 from tests.kit.command import cedilla
@@ -122,6 +123,10 @@ def test_every_scalar_function_has_an_example() -> None:
     assert list(EXAMPLES) == list(USAGES)
     undefined = [name for name, call in EXAMPLES.items() if not result_of(call)]
     assert undefined == ["nullif"]
+
+
+def test_docstrings_describe_the_parameters_of_public_functions() -> None:
+    assert list(without_meaning()) == []
 
 
 def test_the_page_of_check_names_the_warnings_that_fail_when_strict() -> None:

@@ -20,8 +20,8 @@ from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.epochs.options.options import check_names, wrong
 from cedilla.runtime.hosts.embedding.frames import StagedData, write_spark
-from cedilla.runtime.hosts.embedding.query import options_of
 from cedilla.runtime.hosts.embedding.rewriting import columns_of, rewritten
+from cedilla.runtime.hosts.embedding.run_options import options_of
 from cedilla.runtime.hosts.embedding.tables import check_columns
 
 if TYPE_CHECKING:
@@ -35,8 +35,10 @@ def foreach_batch(
 ) -> Callable[[DataFrame, int], None]:
     """Returns a function for `df.writeStream.foreachBatch(...)`: each batch is data of one source of the query.
 
-    The other sources are read where the query says, outputs go where it says. `checkpoint`: a local folder for this
-    function alone; the stream has its own. `options`: others of `Options`. Every batch counts once.
+    The other sources are read where the query says, outputs go where it says. Every batch counts once.
+
+    `query`: its path, its text, or the result of `compile_query`. `source`: the name of the source. `checkpoint`: a
+    local folder for this function alone; the stream has its own. `options`: others of `Options`.
 
     Raises `DiagnosticError`: as `compile_query`, RQ477 for a wrong option; the function RQ489 for a batch of another
     stream, and for whatever ends the query.

@@ -34,11 +34,15 @@ def plot(
     schema: str | None = None,
     axes: Axes | None = None,
 ) -> Axes:
-    """Draws an attribute of an output over `x`: the first timestamp or date by default, otherwise the number of the
-    tuple. Accents about it are vertical lines. The axis has its unit, if `query` or an Add names one.
+    """Draws an attribute of an output, with its accents as vertical lines. Needs matplotlib (`cedilla[notebook]`).
 
-    `by`: an attribute, for each value of which there is a line. `query`, `schema`: types, as for `read`. `axes`: a part
-    of a figure. Needs matplotlib (`cedilla[notebook]`). Raises `DiagnosticError`: as `read`; RQ491 if no tuple has a
+    The axis has the attribute's unit, if `query` or an Add names one.
+
+    `output`: as for `read`. `attribute`: its name. `x`: the attribute of the other axis; by default the first timestamp
+    or date, otherwise the number of the tuple. `by`: an attribute, for each value of which there is a line. `query`,
+    `schema`: types, as for `read`. `axes`: a part of a figure.
+
+    Raises `DiagnosticError`: as `read`; RQ491 if no tuple has a
     number in the attribute or a value in `by`, RQ492 without matplotlib.
     """
     pyplot = _pyplot()

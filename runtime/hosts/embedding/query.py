@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, fields, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.compiler.compile import CompiledQuery, compile_query
 from cedilla.compiler.compile import compiled_query as compiled_of
@@ -19,12 +19,12 @@ from cedilla.compiler.explain.views import show
 from cedilla.compiler.plan import Plan, folders
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
 from cedilla.grammar.diagnostics.printable import for_people
-from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.epochs.checkpoint.set_aside import set_aside_lines
 from cedilla.runtime.epochs.options.options import Options, check_names, wrong
 from cedilla.runtime.hosts.embedding.frames import StagedData, column_names, kind_of, stage
 from cedilla.runtime.hosts.embedding.rewriting import columns_of, rewritten
+from cedilla.runtime.hosts.embedding.run_options import active_session, options_of
 from cedilla.runtime.hosts.embedding.tables import Kind, check_columns, prepared_frame
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 
 def query(text: str | Path | CompiledQuery, params: Mapping[str, str] | None = None) -> Query:
-    """Returns a query: a path, its text, or the result of `compile_query`. `params`: values for its constants.
+    """Returns a query. `text`: its path, its text, or the result of `compile_query`. `params`: other values for its
+    constants.
 
     Raises `DiagnosticError` as `compile_query` does.
     """
@@ -83,9 +84,11 @@ class Query:
     ) -> Results:
         """Runs the reference over data, without an engine: `q.simulate(pumps=rows)`.
 
-        `sources`: rows (dictionaries and lines, markers too), a DataFrame or a path by source, also as one mapping;
-        others are read where the query says. `units`: as for `read`. `end`: every stream ends after its data. Returns
-        frames of the kind of the first one given, otherwise of pandas. Raises `DiagnosticError` as the command does.
+        Returns frames of the kind of the first one given, otherwise of pandas.
+
+        `sources`: rows (dictionaries and lines, markers too), a DataFrame or a path by source; others are read where
+        the query says. `data_of`: the same as one mapping. `options`: those of a run. `units`: as for `read`. `end`:
+        every stream ends after its data. Raises `DiagnosticError` as the command does.
         """
         from cedilla.runtime.hosts.embedding.results import results_of
         from cedilla.runtime.tools.simulation.simulation import simulate
@@ -117,12 +120,14 @@ class Query:
         units: InUnits = "canonical",
         **options: Any,
     ) -> Results | None:
-        """Runs the query as `cedilla run` does; `options` are those of `Options`, `once=True`.
+        """Runs the query as `cedilla run` does.
 
-        With data among `sources`, all of it is processed, and frames are returned: of the kind of the first data, in
-        the given `units`. Otherwise outputs go where the query says, and `None` is returned at the end. `spark`: the
-        session; otherwise that of a given DataFrame, the active one, or a new one. Raises `DiagnosticError` as the
-        command reports it.
+        With data among `sources`, all of it is processed, and frames are returned, of the kind of the first data.
+        Otherwise outputs go where the query says, and `None` is returned at the end.
+
+        `sources`: data or paths, as for `simulate`, in one mapping. `spark`: the session; otherwise that of a given
+        DataFrame, the active one, or a new one. `units`: those of the frames, as for `read`. `options`: those of
+        `Options`, such as `once=True`. Raises `DiagnosticError` as the command reports it.
         """
         return run(self.compiled, options_of(options), spark=spark, sources=sources, units=units)
 
@@ -133,9 +138,10 @@ class Query:
         on_report: Callable[[EpochReport], None] | None = None,
         **options: Any,
     ) -> Run:
-        """Starts the query in the background and returns a handle of it. `options`: those of `Options`.
+        """Starts the query in the background and returns a handle of it.
 
-        Raises `DiagnosticError` for wrong options and places; later errors are raised by the handle.
+        `spark`: the session, as for `run`. `on_report`: gets the report of each committed epoch. `options`: those of
+        `Options`. Raises `DiagnosticError` for wrong options and places; later errors are raised by the handle.
         """
         from cedilla.runtime.epochs.pipeline.program import prepared
 
@@ -166,11 +172,12 @@ def run(
     sources: Mapping[str, Any] | None = None,
     units: InUnits = "canonical",
 ) -> Results | None:
-    """Runs a query: a path, the text itself, or the result of `compile_query`.
+    """Runs a query, and returns what `Query.run` returns.
 
-    `on_epoch(dataframe, markers, epoch)` gets every epoch instead of the sink; the query then has one emit.
-    `on_report` gets a report of every committed epoch. `sources`, `units` and the result: as for `Query.run`. Raises
-    `DiagnosticError` for whatever ends the run.
+    `query`: its path, its text, or the result of `compile_query`. `options`: those of a run. `on_epoch`: is called with
+    the DataFrame, the markers and the number of every epoch instead of the sink; the query then has one emit. `spark`:
+    the session, as for `Query.run`. `on_report`: is called with the report of each committed epoch. `sources`, `units`:
+    as for `Query.run`. Raises `DiagnosticError` for whatever ends the run.
     """
     from cedilla.runtime.epochs.pipeline import program
 
@@ -295,25 +302,6 @@ class _Data:
         return evolve(options, sources={**options.sources, **self.paths}, allow_paths=allowed)
 
 
-def options_of(values: Mapping[str, Any]) -> Options:
-    """Returns options by name. Raises `DiagnosticError` RQ477 for an unknown name."""
-    names = [option.name for option in fields(Options)]
-    for name in values:
-        if name not in names:
-            raise wrong(f"there is no option `{name}`", did_you_mean(name, names, "options"))
-    return Options(**values)
-
-
-def active_session(options: Options) -> SparkSession | None:
-    """Returns the session of Spark in this process, unless options choose another engine or settings."""
-    if options.engine not in (None, "spark") or options.master or options.remote or options.conf:
-        return None
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
-    return None if SparkContext._active_spark_context is None else SparkSession.getActiveSession()
-
-
 @frozen(eq=False)
 class Run:
     """A query that runs in the background."""
@@ -376,13 +364,15 @@ class Run:
         return read_status(self.checkpoint)
 
     def stop(self, timeout: float | None = None) -> None:
-        """Ends the run after its epoch, and waits. Raises the error that ended it, and `TimeoutError`."""
+        """Ends the run after its epoch, and waits. `timeout`: the seconds of the longest wait. Raises the error that
+        ended it, and `TimeoutError`."""
         self._ended.set()
         if not self.await_termination(timeout):
             raise TimeoutError("the epoch of the query takes longer; the query stops after it")
 
     def await_termination(self, timeout: float | None = None) -> bool:
-        """Waits for the end of the run. Returns False after `timeout` seconds; raises the error that ended it."""
+        """Waits for the end of the run, and returns True once it has ended. `timeout`: as for `stop`. Raises the error
+        that ended it."""
         self._thread.join(timeout)
         if (problem := self.exception) is not None:
             raise problem

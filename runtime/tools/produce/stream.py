@@ -56,13 +56,15 @@ class Stream:
 
     `to`: a file in JSON Lines, which is made or continued; a folder, to which each `flush` adds a new file, of Parquet
     if its files are or `query` reads it so; a topic, `host:9092/topic?key=s`, or one partition, `host:9092/topic/2`, to
-    which each `flush` is a transaction; or an object with a `write`, on which a new stream begins. The attributes come
-    from `source` of `query` (its only source by default) or from `schema`, the text between the parentheses of a
-    `stream`. `markers`: a folder that takes the markers, next to the folder of tuples.
+    which each `flush` is a transaction; or an object with a `write`, on which a new stream begins. `query`: the query
+    that declares the attributes, as a path, a text, or the result of `compile_query`. `source`: which source of the
+    query; its only one by default. `schema`: the attributes without a query, as between the parentheses of a `stream`.
+    `markers`: a folder that takes the markers, next to the folder of tuples. `on_warning`: is called with each
+    suspicious marker, which is written; by default it is a Python warning.
 
     The present content of a stream is read first. Every method raises `DiagnosticError` with the errors of
-    `cedilla validate`, and then writes nothing; RQ435 to RQ437, RQ442 to RQ445 and RQ449 for the target. A
-    suspicious marker is written and passed to `on_warning`, by default a Python warning. One thread uses it.
+    `cedilla validate`, and then writes nothing; RQ435 to RQ437, RQ442 to RQ445 and RQ449 for the target. One thread
+    uses it. A `where` is a description, `"s in {1, 2}, ts >= 60"`, or equalities, `{"s": 2}`, `{"s": [1, 2]}`.
     """
 
     def __init__(

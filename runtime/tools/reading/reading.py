@@ -40,17 +40,17 @@ def read(
     query: str | Path | CompiledQuery | None = None,
     schema: str | None = None,
 ) -> Reading:
-    """Returns the tuples of an output, a folder (JSON Lines, Parquet or XML) or a topic, each attribute in
-    one unit.
+    """Returns the tuples of an output, each attribute in one unit.
+
+    `folder`: the folder of the output (JSON Lines, Parquet or XML), or the address of a topic. `units`: one of
+    the words that follow. `query`: the query that writes the output, for types: its path, its text, or the
+    result of `compile_query`. `schema`: types without a query, `"minute: long, litres: double"`; others
+    are inferred from values.
 
     `canonical`: every Alter is undone; an attribute that was dropped and added again is in the units of that
     Add. `original`: the units of the output's start. These are the same, but are refused (RQ422) if an
     attribute was altered, dropped and added again. `latest`: the units of a tuple written now, at the end of
     the output; refused like `original`.
-
-    The types come from `query`, which writes the output (its path, its text, or the result of
-    `compile_query`), or from `schema`, `"minute: long, litres: double"`. Other types are inferred from
-    values.
 
     Raises `DiagnosticError`: RQ421 without a folder, and as `compile_query`.
     """
@@ -87,8 +87,9 @@ class Reading:
         yield from self._gathered()[0]
 
     def follow(self, interval: float = 1.0) -> Iterator[dict[str, Any] | None]:
-        """Yields as `rows`, then new tuples as they come, for ever; `None` before each wait of `interval`
-        seconds.
+        """Yields as `rows`, then new tuples as they come, for ever; `None` before each wait.
+
+        `interval`: the wait in seconds.
 
         `latest` means the present: rows from before an Alter keep their units.
         """
@@ -117,7 +118,9 @@ class Reading:
     def spark(self, session: SparkSession) -> DataFrame:
         """Returns a Spark DataFrame that reads and converts lazily; only accents come to the driver.
 
-        The folder may be any that Spark can read. Raises `DiagnosticError`: RQ421 for a topic, RQ422.
+        The folder may be any that Spark can read. `session`: that of the DataFrame.
+
+        Raises `DiagnosticError`: RQ421 for a topic, RQ422.
         """
         if place_of(self.folder) is not None:
             hint = "`.arrow()` or `.pandas()`, or an output in Parquet"

@@ -39,12 +39,16 @@ def simulate(
     *,
     end: bool = False,
 ) -> None:
-    """Runs a query without Spark: a path, its text, or the result of `compile_query`.
+    """Runs a query without an engine.
 
     Outputs are printed as JSON Lines, whatever their formats, with their names if there are several. Outputs
-    with a sink in the options are written into that folder, as `run` writes JSON Lines. `on_rejected` gets
-    every rejected tuple and its code. `on_warning` gets warnings about accents, about values under `set
-    suspect = warn`, and about rows waiting at the end. `end`: every stream ends after its present content.
+    with a sink in the options are written into that folder, as `run` writes JSON Lines.
+
+    `query`: its path, its text, or the result of `compile_query`. `options`: those of a run. `on_rejected`: is
+    called with every rejected tuple and its code. `on_warning`: is called with warnings about accents, about
+    values under `set suspect = warn`, and about rows waiting at the end. `end`: every stream ends after its
+    present content.
+
     Raises `DiagnosticError` if a marker or, by setting, a tuple ends the query.
     """
     compiled, name = compiled_query(query)
