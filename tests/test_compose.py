@@ -157,6 +157,8 @@ def test_what_the_image_copies_is_enough_to_build_the_package(tmp_path: Path) ->
     assert {
         "cedilla/produce.py",
         "cedilla/grammar/rq.lark",
+        "cedilla/docs/markers.md",
+        "cedilla/docs/reference/errors.md",
         "cedilla/runtime/hosts/ui/page/page.html",
     } <= names
 

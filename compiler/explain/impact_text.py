@@ -43,7 +43,7 @@ def evolution_text(plan: Plan, width: int = WIDTH) -> str:
     signs += (
         "; renames, recodes, swaps and missing values are undone at the source; a rule of the theory, as J3, "
     )
-    signs += "is in docs/reference/rules.md; a described accent has the remarks of its plain one, too"
+    signs += "is in `cedilla docs rules`; a described accent has the remarks of its plain one, too"
     return "\n\n".join([*parts, "\n".join(wrapped(signs, width, "  "))])
 
 

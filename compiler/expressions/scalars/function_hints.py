@@ -11,7 +11,7 @@ from cedilla.grammar.diagnostics.suggestions import did_you_mean, suggest
 from cedilla.grammar.hints import synonyms
 from cedilla.grammar.hints.function_synonyms import AGGREGATES, SCALARS, percentile
 
-_NO_GUESS = "no function has this name; docs/language.md lists all functions"
+_NO_GUESS = "no function has this name; `cedilla docs functions` lists all"
 
 
 def hint_for_scalar(name: str) -> str:

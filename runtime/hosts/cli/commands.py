@@ -24,6 +24,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("state", "info", "ps"), "status"),
     **dict.fromkeys(("web", "page", "dashboard", "serve", "monitor", "metrics"), "ui"),
     **dict.fromkeys(("retry", "requeue", "resend"), "replay"),
+    **dict.fromkeys(("man", "doc", "documentation", "manual", "pages"), "docs"),
     "help": "--help",
     "version": "--version",
 }
@@ -49,25 +50,25 @@ class Commands(click.Group):
         "Understand and change one": ("check", "explain", "trace", "fmt", "plan"),
         "Look at what is there": ("ui", "read", "status", "doctor", "validate", "canonize", "suspect"),
         "Write a stream": ("accent",),
-        "Write a query": ("init", "test", "rule", "lsp"),
+        "Write a query": ("init", "test", "rule", "docs", "lsp"),
     }
     pages: ClassVar[dict[str, str]] = {
-        **dict.fromkeys(("run", "compile", "status"), "docs/running.md"),
-        "read": "docs/sources-and-outputs.md",
-        **dict.fromkeys(("check", "explain", "trace", "simulate", "verify", "fmt", "plan"), "docs/tools.md"),
-        "accent": "docs/produce.md",
-        **dict.fromkeys(("ui", "replay"), "docs/live-page.md"),
-        **dict.fromkeys(("validate", "canonize", "suspect"), "docs/stream-tools.md"),
-        "doctor": "docs/reliability.md",
-        "lsp": "docs/editors.md",
-        **dict.fromkeys(("init", "test", "rule"), "docs/tools.md"),
+        **dict.fromkeys(("run", "compile", "status"), "running"),
+        "read": "sources-and-outputs",
+        **dict.fromkeys(("check", "explain", "trace", "simulate", "verify", "fmt", "plan"), "tools"),
+        "accent": "produce",
+        **dict.fromkeys(("ui", "replay"), "live-page"),
+        **dict.fromkeys(("validate", "canonize", "suspect"), "stream-tools"),
+        "doctor": "reliability",
+        "lsp": "editors",
+        **dict.fromkeys(("init", "test", "rule", "docs"), "tools"),
     }
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         """A command ends its help with the page that says more."""
         name = name or cmd.name or ""
         if name in self.pages and cmd.epilog is None:
-            cmd.epilog = f"Documentation: {self.pages[name]}"
+            cmd.epilog = f"Documentation: cedilla docs {self.pages[name]}"
         super().add_command(cmd, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,4 +1,4 @@
-"""Commands for those who write queries: init, test, rule, lsp."""
+"""Commands for those who write queries: init, test, rule, docs, lsp."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.diagnostics.codes import Code, codes
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.runtime.hosts.cli.inputs import reported
+from cedilla.runtime.hosts.cli.pages import command_of, for_terminal, pages, summary, text_of
 from cedilla.runtime.hosts.terminal.console import Console
 
 
@@ -147,5 +148,32 @@ def _rule(code: Code, width: int) -> str:
 
     parts = [f"{code.severity}[{code.name}]: {code.meaning}", f"fix: {code.fix}"]
     parts += [f"example: {text}" for text in code.shown]
-    parts.append(f"more: docs/{code.page}")
+    parts.append(f"more: {command_of(code.page)}")
     return "\n".join(line for part in parts for line in wrapped(part, width, "  "))
+
+
+def _pages_named(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in pages() if name.startswith(incomplete)]
+
+
+@click.command("docs", short_help="Show the pages of the documentation.")
+@click.argument("name", metavar="[PAGE]", default="", shell_complete=_pages_named)
+def docs_command(name: str) -> None:
+    """Show a page of the documentation, or without a PAGE, list all.
+
+    PAGE is the name of a page, `markers`; of a part, `markers#renames`; of an operator, a command, a function or a
+    setting; or a code, `RQ216`. On a terminal a pager shows it; elsewhere it is Markdown.
+    """
+    console = Console()
+    if not name:
+        widest = max(map(len, pages()))
+        lines = (f"{page:{widest}}  {summary(page, text)}" for page, text in pages().items())
+        room = max(console.width, widest + 40)
+        console.out("\n".join(line if len(line) <= room else f"{line[: room - 1]}…" for line in lines))
+        return
+    with reported(console, {}):
+        code = codes().get(name.upper())
+        text = text_of(name if code is None else code.page)
+        if code is not None:
+            text = f"```\n{_rule(code, console.width)}\n```\n\n{text}"
+        console.page(for_terminal(text) if console.clears else text)

@@ -13,7 +13,13 @@ from cedilla.runtime.hosts.cli.execution import (
     status_command,
     verify_command,
 )
-from cedilla.runtime.hosts.cli.learning import init_command, lsp_command, rule_command, test_command
+from cedilla.runtime.hosts.cli.learning import (
+    docs_command,
+    init_command,
+    lsp_command,
+    rule_command,
+    test_command,
+)
 from cedilla.runtime.hosts.cli.query import (
     check_command,
     compile_command,
@@ -61,7 +67,7 @@ def _installed() -> str:
     cls=Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Documentation: docs/README.md; a first query in five minutes: docs/start.md",
+    epilog="Documentation: cedilla docs; a first query in five minutes: cedilla docs start",
 )
 @click.option(
     "-V",
@@ -121,6 +127,7 @@ for _command in (
     init_command,
     test_command,
     rule_command,
+    docs_command,
     lsp_command,
 ):
     main.add_command(_command)

@@ -66,6 +66,19 @@ class Console:
         """Writes rows to standard output, without omissions; control characters become JSON escapes."""
         write(sys.stdout, json_printable(text))
 
+    def page(self, markdown: str) -> None:
+        """Writes a page to standard output: through a pager on a terminal, elsewhere as it stands."""
+        if not sys.stdout.isatty():
+            write(sys.stdout, markdown)
+            return
+        from rich.console import Console as Rich
+        from rich.markdown import Markdown
+
+        rich = Rich(width=min(self.width, WIDTH), no_color=not self.color, force_terminal=self.color)
+        with rich.capture() as captured:
+            rich.print(Markdown(markdown, hyperlinks=False))
+        click.echo_via_pager(captured.get(), color=self.color)
+
     def note(self, text: str) -> None:
         """Writes a remark to standard error."""
         if not self.is_quiet:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,12 @@ from click.testing import CliRunner
 
 from cedilla.grammar.diagnostics.codes import codes
 from cedilla.runtime.hosts.cli.main import main
+from cedilla.runtime.hosts.cli.pages import for_terminal, text_of
+from tests.kit import ROOT
 from tests.kit.command import cedilla
+
+SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+PACKED = [page for page in (ROOT / "docs").rglob("*.md") if "editors" not in page.parts]
 
 
 def test_the_language_server_names_the_package_that_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +41,7 @@ def test_rule_describes_codes_offline() -> None:
     assert first.startswith("error[RQ102]: ")
     assert "\nfix: " in first
     assert "\nexample: " in first
-    assert "\nmore: docs/" in first
+    assert "\nmore: cedilla docs " in first
     assert "RQ305" in second
 
 
@@ -45,6 +52,84 @@ def test_rule_without_a_code_lists_all() -> None:
 def test_rule_refuses_an_unknown_code() -> None:
     result = cedilla("rule", "RQ999")
     assert (result.exit_code, "there is no code `RQ999`" in result.stderr) == (2, True)
+
+
+# --- docs ---
+
+
+def test_docs_lists_every_page_with_a_line() -> None:
+    lines = cedilla("docs").stdout.splitlines()
+    packed = {page.relative_to(ROOT / "docs").as_posix().removesuffix(".md") for page in PACKED}
+    assert {line.split()[0] for line in lines} == packed
+    assert [line for line in lines if len(line) > 100 or len(line.split()) < 2] == []
+
+
+def test_the_packages_data_has_every_page_but_those_of_editors() -> None:
+    globs = SETUPTOOLS["package-data"]["cedilla.docs"]
+    assert {page for pattern in globs for page in (ROOT / "docs").glob(pattern)} == set(PACKED)
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("markers", "# "),
+        ("docs/markers.md", "# "),
+        ("markers#renames", "## Renames"),
+        ("docs/markers.md#renames", "## Renames"),
+        ("renames", "## Renames"),
+        ("left join", "# Left join"),
+        ("operators", "# Operators"),
+        ("errors", "<!-- "),
+        ("run", "## run"),
+        ("round", "From `reference/functions`:"),
+        ("late", "From `reference/settings`:"),
+        ("rq216", "```\nerror[RQ216]: "),
+    ],
+)
+def test_docs_shows_a_page_or_a_part_of_it(name: str, start: str) -> None:
+    result = cedilla("docs", name)
+    assert (result.exit_code, result.stdout[: len(start)]) == (0, start)
+
+
+def test_a_part_ends_with_the_next_heading_of_its_level() -> None:
+    part = cedilla("docs", "markers#renames").stdout
+    assert part.count("\n## ") == 0
+    assert part.rstrip() in (ROOT / "docs" / "markers.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", [code.page for code in codes().values()])
+def test_the_page_of_a_code_can_be_shown(name: str) -> None:
+    assert text_of(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("markrs", "the documentation has no page `markrs`\n = help: did you mean `markers`?"),
+        ("markers#renams", "the page `markers` has no heading `renams`\n = help: did you mean `renames`?"),
+        ("#renames", "the documentation has no page `#renames`"),
+    ],
+)
+def test_docs_refuses_an_unknown_page_with_near_ones(name: str, message: str) -> None:
+    result = cedilla("docs", name)
+    assert result.exit_code == 2
+    assert f"error[RQ477]: {message}" in result.stderr
+
+
+def test_links_of_a_terminal_name_pages() -> None:
+    page = "[a](markers.md#renames) [b](../tests/x.md) [c](https://d.example) `[e](units.md)` <!-- f -->"
+    assert for_terminal(page) == "a (`markers#renames`) b [c](https://d.example) `[e](units.md)` "
+
+
+def test_docs_uses_the_pager_of_a_terminal() -> None:
+    master, follower = pty.openpty()
+    command = [sys.executable, "-m", "cedilla.runtime.hosts.cli.main", "docs", "markers#renames"]
+    environment = {**os.environ, "PAGER": "sed 's/^/paged: /'", "NO_COLOR": "1", "TERM": "xterm"}
+    done = subprocess.run(command, stdout=follower, stdin=follower, env=environment, check=True, cwd=ROOT)
+    os.close(follower)
+    assert done.returncode == 0
+    assert os.read(master, 4096).startswith(b"paged: ")
+    os.close(master)
 
 
 # --- init and test ---
