@@ -110,7 +110,7 @@ Numbered = Mapping[int, InputFile]
 """Files of a slice, or some of them, by their numbers in it."""
 Members = Mapping[str, Mapping[Any, int] | None]
 """Field -> value -> number of rows; `None` for a field of very many values."""
-MAX_VALUES = 1 << 12
+MAX_VALUES = 10_000
 """The most different values of a field in some rows that are counted."""
 
 

@@ -27,7 +27,7 @@ BUCKET = 10
 """Seconds of one entry of the history of epochs."""
 _BUCKETS = 360
 _ACCENTS, _WARNINGS = 300, 50
-MAX_MEMBERS = 1_000
+MAX_MEMBERS = MAX_VALUES
 """The most values of an attribute that have a record."""
 _MAX_FIELDS = 100
 """The most undeclared fields of a source that are counted by name."""

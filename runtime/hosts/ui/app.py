@@ -1,4 +1,4 @@
-"""The application of the live page: the page, its events, and the two questions that it asks."""
+"""The application of the live page: the page, its events, and the questions that it asks."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ def application(feed: Feed, registry: CollectorRegistry, token: str | None, endi
         _metrics(registry),
         Route("/trace", _answering(_trace, feed), methods=["POST"]),
         Route("/rows", _answering(_rows, feed), methods=["POST"]),
+        Route("/members", _answering(_members, feed), methods=["POST"]),
     ]
     return Guard(
         Starlette(routes=routes), _is_of_this_machine if token is None else partial(_has_token, token)
@@ -223,6 +224,25 @@ def _rows(feed: Feed, question: object) -> object:
             return newest_rows(_folder(feed), output, units)
         case _:
             raise _not_understood("it requires an `output` and its `units`")
+
+
+def _members(feed: Feed, question: object) -> object:
+    """Answers with the values of an attribute whose names contain a text, and that send what is asked for."""
+    match question:
+        case {"source": str(source), "attribute": str(attribute), "find": str(text), "sends": {**sends}} if (
+            all(isinstance(way, str) for way in sends.values())
+        ):
+            feed.get()
+            table = feed.model.members(source, attribute)
+            if table is None or not sends.keys() <= {*table.others}:
+                raise _not_understood(
+                    f"accents describe no {attribute} of {source}, or not with {', '.join(sends)}"
+                )
+            return table.found(text, sends)
+        case _:
+            raise _not_understood(
+                "it requires a `source`, an `attribute`, a text to `find`, and what it `sends`"
+            )
 
 
 def _folder(feed: Feed) -> CheckpointFolder:

@@ -1,10 +1,12 @@
-"""Shows who has changed and who has not: a source by the values that accents describe."""
+"""Shows which value sends what now: a source by the values that accents describe."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal, assert_never
+
+from attrs import asdict, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.changes import Alter
@@ -24,59 +26,157 @@ from cedilla.runtime.epochs.checkpoint.journal import MAX_MEMBERS, rates
 
 _MAX_ATTRIBUTES = 8
 """The most attributes that are shown for each value."""
-MAX_ROWS = 200
-"""The most rows of a table."""
+MAX_ROWS, MAX_FOUND = 200, 50
+"""The most rows of a table, and of an answer to a search."""
+_MAX_WAYS, _NAMED = 12, 12
+"""The most ways to send an attribute, and the names that are shown of each."""
 _MIN_SILENCE, _SILENCE = 60, 5
 """A value is silent after the first number of seconds, and after the second number times the median age of values."""
 
 Record = Sequence[float]
 
 
-def members_of(
-    plan: Plan, source: Source, commit: Commit, journal: Mapping[str, Any], now: float
-) -> list[dict[str, Any]]:
+@frozen
+class Sends:
+    """What a value sends of an attribute. `changed`: the unit is not the declared one."""
+
+    unit: str | None
+    changed: bool
+    sent: Literal["yes", "no", "may be"]
+
+    @property
+    def text(self) -> str:
+        match self.sent:
+            case "yes":
+                return self.unit or "sent"
+            case "no":
+                return "not sent"
+            case "may be":
+                return f"{self.unit}, optional" if self.unit else "optional"
+            case _:
+                assert_never(self.sent)
+
+
+@frozen(eq=False)
+class MemberTable:
+    """The values of an attribute that accents describe. Rows and groups are computed when they are asked for."""
+
+    attribute: str
+    others: Sequence[str]
+    values: Mapping[str, Value]
+    _records: Mapping[str, Record]
+    _views: Mapping[str, _View]
+    _since: _Since
+    _rejected: Mapping[tuple[str, str], int]
+    _rates: Mapping[str, float]
+    _silent: frozenset[str]
+
+    def model(self) -> dict[str, Any]:
+        """Returns the first rows, silent values first where there are many, counts of all, and who sends the same."""
+        names = [*self.values]
+        if len(names) > MAX_ROWS:
+            names = sorted(names, key=lambda n: (n not in self._silent, -self._last(n)))
+        return {
+            "attribute": self.attribute,
+            "others": [*self.others],
+            "rows": [*map(self._row, names[:MAX_ROWS])],
+            "counts": {
+                "all": len(names),
+                "silent": len(self._silent),
+                "limited": len(self._records) >= MAX_MEMBERS,
+            },
+            "ways": {name: self._ways(name) for name in self.others},
+        }
+
+    def found(self, text: str, sends: Mapping[str, str]) -> dict[str, Any]:
+        """Returns the values whose name contains a text, and that send what `sends` says, silent ones first."""
+        names = [
+            name
+            for name, value in self.values.items()
+            if text.lower() in name.lower()
+            and all(self._views[other].at(value).text == way for other, way in sends.items())
+        ]
+        first = sorted(names, key=lambda name: name not in self._silent)[:MAX_FOUND]
+        return {"rows": [*map(self._row, first)], "all": len(names)}
+
+    def _last(self, name: str) -> float:
+        return self._records[name][0] if name in self._records else 0.0
+
+    def _row(self, name: str) -> dict[str, Any]:
+        record, value = self._records.get(name), self.values[name]
+        return {
+            "value": name,
+            "last": None if record is None else record[0],
+            "total": 0 if record is None else int(record[1]),
+            "rate": round(self._rates.get(name, 0.0), 1),
+            "silent": name in self._silent,
+            "rejected": self._rejected.get((self.attribute, name), 0),
+            "attributes": {
+                other: {"text": (sends := view.at(value)).text}
+                | asdict(sends)
+                | {"since": self._since.of(other, value)}
+                for other, view in self._views.items()
+            },
+        }
+
+    def _ways(self, other: str) -> list[dict[str, Any]]:
+        """Returns the ways to send an attribute, the commonest first; the rarest are counted together."""
+        alike: dict[Sends, list[str]] = {}
+        for name, value in self.values.items():
+            alike.setdefault(self._views[other].at(value), []).append(name)
+        ordered = sorted(alike.items(), key=lambda way: -len(way[1]))
+        ways = [
+            {
+                "text": sends.text,
+                "changed": sends.changed,
+                "count": len(names),
+                "silent": len(self._silent.intersection(names)),
+                "first": names[:_NAMED],
+            }
+            for sends, names in ordered[:_MAX_WAYS]
+        ]
+        if rest := ordered[_MAX_WAYS:]:
+            count = sum(len(names) for _, names in rest)
+            ways.append({"text": None, "changed": True, "count": count, "others": len(rest), "first": []})
+        return ways
+
+
+def member_tables(
+    plan: Plan,
+    source: Source,
+    commit: Commit,
+    journal: Mapping[str, Any],
+    rejected: Mapping[tuple[str, str], int],
+    now: float,
+) -> list[MemberTable]:
     """Returns a table for each described attribute of a source: its values with when they were last seen, their tuples,
-    and the unit and the presence of the other attributes now."""
+    and the unit and the presence of the other attributes now. `rejected`: set aside by attribute and value."""
     state = commit.sources[source.name]
     recorded = journal.get("members", {}).get(source.name, {})
     names = source_names(plan, source, commit.sources)
     facts = state.facts()
-    tables: list[dict[str, Any]] = []
+    changes = _Changes(source, state, [a for a in journal.get("accents", ()) if a["source"] == source.name])
+    tables: list[MemberTable] = []
     for attribute in counted_attributes(source, state):
         others = _others(source, state, attribute)
         records = recorded.get(attribute, {})
         values = _values(source, state, attribute, records)
-        since = _Since(
-            source, state, attribute, [a for a in journal.get("accents", ()) if a["source"] == source.name]
-        )
-        views = {name: _View(attribute, name, facts, state, names) for name in others}
-        pace = dict(rates(records, now))
         newest = max((record[0] for record in records.values()), default=now)
         quiet = _quiet(records, newest)
-        rows = [
-            {
-                "value": name,
-                "last": records[name][0] if name in records else None,
-                "total": int(records[name][1]) if name in records else 0,
-                "rate": round(pace.get(name, 0.0), 1),
-                "silent": name not in records or newest - records[name][0] > quiet,
-                "attributes": {
-                    n: view.at(value) | {"since": since.of(n, value, name)} for n, view in views.items()
-                },
-            }
-            for name, value in values.items()
-        ]
-        tables.append(_table(attribute, others, rows))
+        tables.append(
+            MemberTable(
+                attribute,
+                others,
+                values,
+                records,
+                {name: _View(attribute, name, facts, state, names) for name in others},
+                _Since(attribute, changes),
+                rejected,
+                dict(rates(records, now)),
+                frozenset(n for n in values if n not in records or newest - records[n][0] > quiet),
+            )
+        )
     return tables
-
-
-def _table(attribute: str, others: list[str], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns a table of limited size, silent values first where they are many, with counts of all."""
-    units = {n: dict(Counter(row["attributes"][n]["unit"] or "no unit" for row in rows)) for n in others}
-    counts = {"all": len(rows), "silent": sum(row["silent"] for row in rows), "units": units}
-    if len(rows) > MAX_ROWS:
-        rows = sorted(rows, key=lambda row: (not row["silent"], -(row["last"] or 0)))[:MAX_ROWS]
-    return {"attribute": attribute, "others": others, "rows": rows, "counts": counts}
 
 
 def _others(source: Source, state: SourceState, attribute: str) -> list[str]:
@@ -132,24 +232,30 @@ class _View:
 
     def __init__(self, by: str, name: str, facts: Facts, state: SourceState, names: UnitNames) -> None:
         self._by, self._name, self._names = by, name, names
-        self._units = facts.live_units(name) if name in facts.units else None
+        self._units: Tree = facts.live_units(name) if name in facts.units else NO_FEEDER
         self._presence = state.present.get(name, ABSENT)
         self._declared = None if (unit := names.units.get(name)) is None else short(unit)
+        self._known: dict[tuple[object, object], tuple[Tree, Tree, Sends]] = {}
 
-    def at(self, value: Value) -> dict[str, Any]:
-        """Returns the unit, whether it differs from the declared one, and whether the attribute is sent."""
-        presence = _leaves(self._presence, self._by, value)
-        sent = "yes" if presence == {PRESENT} else "no" if presence == {ABSENT} else "may be"
-        if self._units is None:
-            return {"unit": self._declared, "changed": False, "sent": sent}
-        histories = _leaves(self._units, self._by, value)
+    def at(self, value: Value) -> Sends:
+        """Returns what is sent now. Values with the same parts of trees send the same: each part is read once."""
+        parts = _part(self._presence, self._by, value), _part(self._units, self._by, value)
+        key = (_key(parts[0]), _key(parts[1]))
+        if key not in self._known:
+            self._known[key] = (*parts, self._sends(value, *parts))
+        return self._known[key][2]
+
+    def _sends(self, value: Value, presence: Tree, units: Tree) -> Sends:
+        leaves = _leaves(presence, self._by, value)
+        sent = "yes" if leaves == {PRESENT} else "no" if leaves == {ABSENT} else "may be"
+        histories = _leaves(units, self._by, value)
         functions = {history[-1] for history in histories if history != NO_FEEDER and history}
         texts = sorted(
             self._names.of(self._name, f) or (self._declared or "as declared" if f.is_identity else _body(f))
             for f in functions
         )
         changed = any(not function.is_identity for function in functions)
-        return {"unit": short(" or ".join(texts)) or self._declared, "changed": changed, "sent": sent}
+        return Sends(short(" or ".join(texts)) or self._declared, changed, sent)
 
 
 def _body(function: Affine) -> str:
@@ -157,36 +263,52 @@ def _body(function: Affine) -> str:
     return str(Alter("x", function)).partition("-> ")[2].removesuffix(")")
 
 
+def _part(tree: Tree, by: str, value: Value) -> Tree:
+    """Returns the part of a tree for one value of its first attribute, and all of a tree of others."""
+    return tree.at(value) if isinstance(tree, Level) and tree.attribute == by else tree
+
+
+def _key(tree: Tree) -> object:
+    return id(tree) if isinstance(tree, Level) else tree
+
+
 def _leaves(tree: Tree, by: str, value: Value) -> set[Any]:
     """Returns the leaves of a tree for one value of an attribute."""
-    if isinstance(tree, Level) and tree.attribute == by:
-        return set(regions.leaves(tree.at(value)))
-    if by not in regions.attributes(tree):
-        return set(regions.leaves(tree))
+    if by not in regions.attributes(part := _part(tree, by, value)):
+        return set(regions.leaves(part))
     box = regions.box({by: regions.values(by, [value])})
-    return {leaf for leaf in regions.leaves(regions.choose(box, tree, _OUTSIDE)) if leaf != _OUTSIDE}
+    return {leaf for leaf in regions.leaves(regions.choose(box, part, _OUTSIDE)) if leaf != _OUTSIDE}
 
 
 _OUTSIDE = "outside"
 
 
+class _Changes:
+    """The changes of units and presence by the accents of the journal, the newest first. They are read at first use."""
+
+    def __init__(self, source: Source, state: SourceState, accents: Sequence[Mapping[str, Any]]) -> None:
+        self._source, self._state, self._accents = source, state, accents
+
+    @cached_property
+    def by_attribute(self) -> Mapping[str, Sequence[tuple[float, Tree]]]:
+        """Attribute -> the times of its changes, each with the tuples that it describes."""
+        changes: dict[str, list[tuple[float, Tree]]] = {}
+        for accent in reversed(self._accents):
+            for name, where in _changes(accent["text"], self._source, self._state):
+                changes.setdefault(name, []).append((accent["time"], where))
+        return changes
+
+
 class _Since:
-    """Finds the last change of the unit or the presence of an attribute for a value, by the accents of the journal."""
+    """Finds the last change of the unit or the presence of an attribute for a value."""
 
-    def __init__(
-        self, source: Source, state: SourceState, by: str, accents: Sequence[Mapping[str, Any]]
-    ) -> None:
-        self._by = by
-        self._changes = [
-            (accent["time"], name, where)
-            for accent in reversed(accents)
-            for name, where in _changes(accent["text"], source, state)
-        ]
+    def __init__(self, by: str, changes: _Changes) -> None:
+        self._by, self._changes = by, changes
 
-    def of(self, attribute: str, value: Value, name: str) -> float | None:
+    def of(self, attribute: str, value: Value) -> float | None:
         """Returns the time of the latest accent; `None` if the journal has none."""
-        for time, changed, where in self._changes:
-            if changed == attribute and any(leaf is True for leaf in _leaves(where, self._by, value)):
+        for time, where in self._changes.by_attribute.get(attribute, ()):
+            if any(leaf is True for leaf in _leaves(where, self._by, value)):
                 return time
         return None
 

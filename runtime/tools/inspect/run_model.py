@@ -29,7 +29,7 @@ from cedilla.runtime.epochs.checkpoint.commits import seconds
 from cedilla.runtime.epochs.checkpoint.inventory import backlog
 from cedilla.runtime.epochs.checkpoint.journal import JOURNAL, read_journal, shown
 from cedilla.runtime.epochs.checkpoint.ownership import is_running, read_owner
-from cedilla.runtime.tools.inspect.members import members_of
+from cedilla.runtime.tools.inspect.members import MemberTable, member_tables
 from cedilla.runtime.tools.inspect.plan_graph import plan_graph, with_state
 from cedilla.runtime.tools.inspect.quarantine_counts import QuarantineCounts, counts_of
 from cedilla.runtime.tools.inspect.replay import takes_again
@@ -61,11 +61,16 @@ class RunModel:
         self._quarantine: QuarantineCounts | None = None
         self._lines: dict[tuple[str, int], int | None] = {}
         self._left: tuple[float, dict[str, int]] = (0.0, {})
+        self._members: dict[str, dict[str, MemberTable]] = {}
 
     @property
     def folder(self) -> CheckpointFolder | None:
         """The checkpoint as last read."""
         return self._folder
+
+    def members(self, source: str, attribute: str) -> MemberTable | None:
+        """Returns the values of an attribute as last read; `None` if accents do not describe it."""
+        return self._members.get(source, {}).get(attribute)
 
     def read(self) -> Model:
         """Returns the model as plain JSON values. Raises `DiagnosticError` as `read_checkpoint` does."""
@@ -145,11 +150,9 @@ class RunModel:
         of_status = next((candidate for candidate in status.sources if candidate.name == source.name), None)
         if commit is None or of_status is None:
             return {"name": source.name, "table": source.table, "groups": [], "accents": [], "closed": None}
-        groups = [] if source.table else members_of(plan, source, commit, journal, now)
         rejected = self._quarantine.members(source.name)
-        for group in groups:
-            for row in group["rows"]:
-                row["rejected"] = rejected.get((group["attribute"], row["value"]), 0)
+        tables = [] if source.table else member_tables(plan, source, commit, journal, rejected, now)
+        self._members[source.name] = {table.attribute: table for table in tables}
         return {
             "name": source.name,
             "table": source.table,
@@ -161,7 +164,7 @@ class RunModel:
             "closed_text": of_status.closed,
             "undeclared": dict(of_status.undeclared),
             "offsets": dict(of_status.offsets),
-            "groups": groups,
+            "groups": [table.model() for table in tables],
         }
 
     def _accents(self, status: Status, journal: Mapping[str, Any]) -> Model:
@@ -336,8 +339,28 @@ def _waiting_by_node(status: Status, plan: Plan) -> dict[str, list[str]]:
 
 
 def _shortened(texts: Sequence[str]) -> list[str]:
-    """Returns the first texts, each of limited length: one accent may name thousands of values."""
-    return [text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]} ..." for text in texts[:MAX_SHOWN]]
+    """Returns the first texts, each of limited length: one accent may name thousands of values.
+
+    >>> _shortened(['t where s in {' + ', '.join(f'"a{n}"' for n in range(200)) + '}: waits'])
+    ['t where s in {"a0", "a1", "a2", "a3", "a4", "a5", ... 194 more}: waits']
+    """
+    short = (_LIST.sub(_first_values, text) for text in texts[:MAX_SHOWN])
+    return [text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]} ..." for text in short]
+
+
+def _first_values(listed: re.Match[str]) -> str:
+    values = _VALUE.findall(listed[1])
+    return (
+        listed[0]
+        if len(values) <= 2 * _LISTED
+        else (f"{{{', '.join(values[:_LISTED])}, ... {len(values) - _LISTED:,} more}}")
+    )
+
+
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_LIST, _VALUE = re.compile(rf'\{{((?:{_STRING}|[^"{{}}])*)\}}'), re.compile(rf'{_STRING}|[^\s,"][^,"]*')
+_LISTED = 6
+"""The values of a list that are shown where it has more than twice as many."""
 
 
 def _line_of(file: str, offset: int) -> int | None:

@@ -254,11 +254,15 @@ def _text(region: Tree, facts: Facts, free: Tree) -> str:
 
 def _values_text(name: str, members: Any, types: Mapping[str, Type]) -> str:
     defined = regions.intersection(members, regions.defined(name))
-    texts = (
-        []
-        if defined is False
-        else [t[0] if t else f"{name} is there" for t in patterns.texts({name: defined}, types, outer=False)]
-    )
+    if defined is False:
+        texts: list[str] = []
+    elif isinstance(defined, Level) and defined.pieces == (True,) and len(defined.points) > 1:
+        values = sorted(map(types[name].wire, defined.points))
+        texts = [f"{name} not in {{{', '.join(values)}}}"]
+    else:
+        texts = [
+            t[0] if t else f"{name} is there" for t in patterns.texts({name: defined}, types, outer=False)
+        ]
     if members.undefined:
         texts.append(f"no {name}")
     return texts[0] if len(texts) == 1 else f"({' or '.join(texts)})"

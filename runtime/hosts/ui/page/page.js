@@ -94,7 +94,7 @@ function draw(model) {
   head(model);
   if (changed("stop", [model.stop, model.run.state])) stop(model);
   if (changed("members", model.sources)) members(model);
-  if (changed("waits", [model.accents, model.sources])) waits(model);
+  if (changed("waits", model.accents.waits)) waits(model);
   if (changed("accents", [model.accents, model.sources.map((s) => s.stated)])) accents(model);
   doubtful(model);
   if (changed("quarantine", [model.quarantine, model.epochs, model.sources.map((s) => s.undeclared)])) quarantine(model);
@@ -200,88 +200,152 @@ function stop(model) {
 }
 
 function members(model) {
-  const blocks = [];
-  for (const source of model.sources)
-    for (const group of source.groups) {
-      const key = `${source.name}.${group.attribute}`,
-        filter = state.filter[key] || "";
-      const box = h("input", {
-        "aria-label": `find a ${group.attribute}`,
-        placeholder: `find a ${group.attribute}`,
-        value: filter,
-        size: 14,
-        "data-keep": `find ${key}`,
-        oninput: (e) => {
-          state.filter[key] = e.target.value;
-          find();
-        },
-      });
-      const table = h("tbody");
-      const find = () =>
-        table.replaceChildren(
-          ...group.rows.filter((r) => r.value.includes(state.filter[key] || "")).map((r) => member(r, group)),
-        );
-      find();
-      const c = group.counts,
-        more = c.all - group.rows.length;
-      blocks.push(
-        h(
-          "p",
-          {},
-          h("b", {}, source.name),
-          h("span", { class: "k" }, ` by ${group.attribute}: ${plural(c.all, "value")}`),
-          c.silent ? h("span", { class: "red" }, `, ${count(c.silent)} silent`) : "",
-          c.all > 12 ? [" ", box] : "",
-        ),
-        h(
-          "div",
-          {
-            class: "scroll",
-            tabindex: 0,
-            role: "region",
-            "aria-label": `${source.name} by ${group.attribute}`,
-            "data-keep": key,
-          },
-          h(
-            "table",
-            { "data-group": key },
-            h(
-              "thead",
-              {},
-              h(
-                "tr",
-                {},
-                ...[group.attribute, "last seen", ...group.others].map((t) => h("th", {}, t)),
-                h("th", { class: "n" }, "tuples / min"),
-                h("th", { class: "n" }, "set aside"),
-              ),
-            ),
-            table,
-          ),
-        ),
-        more > 0 ? h("p", { class: "k" }, `and ${count(more)} more, seen lately`) : "",
-      );
-    }
+  const blocks = model.sources.flatMap((source) => source.groups.map((group) => memberBlock(source, group)));
   fill(
     "members",
     ...(blocks.length ? blocks.flat() : [h("p", { class: "k" }, "No source has an attribute that accents describe.")]),
+  );
+  for (const source of model.sources) for (const group of source.groups) findMembers(source.name, group);
+}
+
+const MOST_ROWS = 50; // as many as an answer to a search has
+
+function memberBlock(source, group) {
+  const key = `${source.name}.${group.attribute}`,
+    c = group.counts;
+  const box = h("input", {
+    "aria-label": `find a ${group.attribute}`,
+    placeholder: `find a ${group.attribute}`,
+    value: (state.filter[key] ||= { text: "", sends: {} }).text,
+    size: 14,
+    "data-keep": `find ${key}`,
+    oninput: (e) => {
+      state.filter[key].text = e.target.value;
+      findMembers(source.name, group);
+    },
+  });
+  return [
+    h(
+      "p",
+      {},
+      h("b", {}, source.name),
+      h("span", { class: "k" }, ` by ${group.attribute}: ${c.limited ? "the first " : ""}${plural(c.all, "value")}`),
+      c.silent ? h("span", { class: "red" }, `, ${count(c.silent)} silent`) : "",
+    ),
+    ...group.others.map((name) => waysOf(source, group, name)),
+    c.all > 12 ? h("p", {}, box, " ", h("span", { class: "k", "data-found": key })) : "",
+    h(
+      "div",
+      {
+        class: "scroll",
+        tabindex: 0,
+        role: "region",
+        "aria-label": `${source.name} by ${group.attribute}`,
+        "data-keep": key,
+      },
+      h(
+        "table",
+        { "data-group": key },
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ...[group.attribute, "last seen", ...group.others].map((t) => h("th", {}, t)),
+            h("th", { class: "n" }, "tuples / min"),
+            h("th", { class: "n" }, "set aside"),
+          ),
+        ),
+        h("tbody"),
+      ),
+    ),
+  ];
+}
+
+// Those that send the same of an attribute, the commonest first; a click shows them in the table.
+function waysOf(source, group, name) {
+  const ways = group.ways[name],
+    all = group.counts.all,
+    key = `${source.name}.${group.attribute}`;
+  if (!ways.length || (ways.length < 2 && all < 13)) return "";
+  const shares = ways.map((w) => `${count(w.count)} ${w.text ?? "otherwise"}`).join(", ");
+  const line = (way) => {
+    const rest = way.count - way.first.length;
+    const chip =
+      way.text === null
+        ? h("span", { class: "chip new" }, `${plural(way.others, "other way")} `, h("b", {}, count(way.count)))
+        : h(
+            "button",
+            {
+              class: `chip${way.changed ? " new" : ""}`,
+              type: "button",
+              "aria-pressed": state.filter[key].sends[name] === way.text,
+              "data-keep": `way ${key} ${name} ${way.text}`,
+              onclick: (e) => {
+                const sends = state.filter[key].sends,
+                  is_on = sends[name] === way.text;
+                state.filter[key].sends = is_on ? {} : { [name]: way.text };
+                for (const other of body("members").querySelectorAll(`[data-of="${CSS.escape(key)}"] button`))
+                  other.setAttribute("aria-pressed", !is_on && other === e.currentTarget);
+                findMembers(source.name, group);
+              },
+            },
+            `${way.text} `,
+            h("b", {}, count(way.count)),
+          );
+    return h(
+      "p",
+      { class: "way" },
+      chip,
+      way.silent ? h("span", { class: "red" }, ` ${count(way.silent)} silent`) : "",
+      h("span", { class: "k" }, ` ${way.first.join(", ")}${rest > 0 && way.first.length ? ` and ${count(rest)} more` : ""}`),
+    );
+  };
+  return h(
+    "div",
+    { class: "ways", "data-ways": name, "data-of": key },
+    h("p", { class: "way" }, h("b", {}, name)),
+    ways.length > 1
+      ? h(
+          "div",
+          { class: "bar", role: "img", "aria-label": shares },
+          ...ways.map((w, n) => h("i", { class: w.changed ? `s${n % 3}` : `same s${ways.slice(0, n).filter((v) => !v.changed).length % 3}`, style: `width:${(100 * w.count) / all}%` })),
+        )
+      : "",
+    ...ways.map(line),
+  );
+}
+
+// Fills the table of an attribute: with the model's rows, or with those that were searched.
+async function findMembers(source, group) {
+  const key = `${source}.${group.attribute}`,
+    { text, sends } = state.filter[key],
+    is_asked = text !== "" || Object.keys(sends).length > 0;
+  const answer = is_asked
+    ? await ask("members", { source, attribute: group.attribute, find: text, sends }, key)
+    : { rows: group.rows.slice(0, MOST_ROWS), all: group.counts.all };
+  if (!is_asked) asked[`members ${key}`] = (asked[`members ${key}`] ?? 0) + 1; // a search on its way is old now
+  const place = (name) => [...body("members").querySelectorAll(`[data-${name}]`)].find((n) => n.dataset[name] === key);
+  if (!answer || !place("group")) return;
+  place("group")
+    .querySelector("tbody")
+    .replaceChildren(...(answer.rows || []).map((row) => member(row, group)));
+  place("found")?.replaceChildren(
+    ...(answer.problems
+      ? [answer.problems[0].message]
+      : [
+          answer.rows.length < answer.all || is_asked ? `${count(answer.rows.length)} of ${count(answer.all)}` : "",
+          Object.entries(sends).map(([name, way]) => ` that send ${name}: ${way}`),
+        ].flat()),
   );
 }
 
 function member(row, group) {
   const chips = group.others.map((name) => {
-    const a = row.attributes[name];
-    const unit = a.unit || "sent",
-      since = a.since ? ` since ${clock(a.since)}` : "";
-    const text =
-      a.sent === "no"
-        ? `not sent${since}`
-        : a.sent === "yes"
-          ? unit + since
-          : a.unit
-            ? `${unit}, optional`
-            : "optional";
-    return h("td", {}, h("span", { class: `chip${a.changed || (a.since && a.sent === "yes") ? " new" : ""}` }, text));
+    const a = row.attributes[name],
+      since = a.since && a.sent !== "may be" ? ` since ${clock(a.since)}` : "";
+    return h("td", {}, h("span", { class: `chip${a.changed || (a.since && a.sent === "yes") ? " new" : ""}` }, a.text + since));
   });
   return h(
     "tr",
@@ -303,37 +367,9 @@ function member(row, group) {
 }
 
 function waits(model) {
-  const bars = [];
-  for (const source of model.sources)
-    for (const group of source.groups)
-      for (const name of group.others) {
-        const units = Object.entries(group.counts.units[name] || {}).sort((a, b) => b[1] - a[1]);
-        if (units.length < 2) continue;
-        const share = units.map(([unit, n]) => `${count(n)} in ${unit}`).join(", ");
-        const moved = group.rows.filter((r) => r.attributes[name].changed).length,
-          lag = group.rows.filter((r) => !r.attributes[name].changed).map((r) => r.value);
-        bars.push(
-          h("p", { style: "margin:0" }, h("b", {}, name), ` by ${group.attribute}: ${share}`),
-          h(
-            "div",
-            { class: "bar", role: "img", "aria-label": share },
-            h("i", { style: `width:${(100 * moved) / Math.max(1, group.rows.length)}%` }),
-          ),
-          lag.length && lag.length < group.rows.length
-            ? h(
-                "p",
-                { class: "k" },
-                `as declared: ${lag.slice(0, 12).join(", ")}${lag.length > 12 ? ` and ${lag.length - 12} more` : ""}`,
-              )
-            : "",
-        );
-      }
   const texts = model.accents.waits.map((t) => h("li", {}, ...ticks(t)));
   body("waits").replaceChildren(
-    ...bars,
-    texts.length
-      ? h("ul", { style: "padding-left:18px;margin:6px 0 0" }, ...texts)
-      : h("p", { class: "k" }, "Nothing waits."),
+    texts.length ? h("ul", {}, ...texts) : h("p", { class: "k" }, "Nothing waits."),
   );
 }
 
@@ -714,13 +750,14 @@ function choices(model) {
   );
 }
 
-const asked = {}; // how many questions went to each path
+const asked = {}; // how many questions went to each path, about each thing
 
-// Returns the answer, or undefined if a newer question went to this path meanwhile: answers can overtake each other.
-async function ask(path, given) {
-  const number = (asked[path] = (asked[path] ?? 0) + 1);
+// Returns the answer, or undefined if a newer question about it went to this path: answers can overtake each other.
+async function ask(path, given, about = "") {
+  const of = `${path} ${about}`,
+    number = (asked[of] = (asked[of] ?? 0) + 1);
   const answer = await (await fetch(path, { method: "POST", body: JSON.stringify(given) })).json();
-  return number === asked[path] ? answer : undefined;
+  return number === asked[of] ? answer : undefined;
 }
 
 async function trace(event) {

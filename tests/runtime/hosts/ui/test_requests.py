@@ -22,7 +22,7 @@ from tests.kit.pages import Answer, Page, served
 from tests.kit.query import Query
 from tests.kit.tiers import tiered
 
-PATHS = ("/", "/model", "/metrics", "/trace", "/rows")
+PATHS = ("/", "/model", "/metrics", "/trace", "/rows", "/members")
 QUERY = 'stream s(k: int, t: double unit m) from json "s"; emit s to json "out";'
 POLICIES = {
     "x-content-type-options": "nosniff",
@@ -128,7 +128,7 @@ def check(answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("kind", BODIES)
-@pytest.mark.parametrize("path", ["/trace", "/rows"])
+@pytest.mark.parametrize("path", ["/trace", "/rows", "/members"])
 def test_a_wrong_question_gets_problems_with_codes(page: Page, path: str, kind: str) -> None:
     answer = page.send("POST", path, BODIES[kind])
     check(answer)
@@ -148,6 +148,7 @@ def test_foreign_texts_in_a_question_get_problems_with_codes(page: Page, seed: i
             ("/trace", {"source": text, "marker": "[[unit(t, km)]]"}),
             ("/rows", {"output": text, "units": text}),
             ("/rows", {"output": "s", "units": {"t": text, text: "m"}}),
+            ("/members", {"source": text, "attribute": text, "find": text, "sends": {text: text}}),
         ):
             answer = page.send("POST", path, json.dumps(body).encode())
             check(answer)

@@ -1,0 +1,142 @@
+"""Which of many devices sends what now, and the page of 5,000 of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+from pyspark.sql import SparkSession
+
+from cedilla.runtime.hosts.ui.feed import Feed
+from cedilla.runtime.tools.inspect.members import MAX_FOUND, MemberTable
+from cedilla.runtime.tools.inspect.run_model import RunModel
+from tests.conftest import MODE
+from tests.kit.browser import opened
+from tests.kit.pages import Page, served
+from tests.kit.query import Query
+from tests.runtime.hosts.ui import fleet
+
+expect.set_options(timeout=20_000)
+
+
+def checkpoint_of(spark: SparkSession, root: Path, count: int) -> str:
+    """Runs a fleet, file by file; returns its checkpoint."""
+    query = Query(spark, root, fleet.QUERY)
+    for lines in fleet.files_of(count):
+        query.write("meters", lines)
+    query.process(1).close()
+    return str(root / "checkpoint")
+
+
+@pytest.fixture(scope="module")
+def two_hundred(_embedded: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(MODE, "1")
+        yield checkpoint_of(_embedded, tmp_path_factory.mktemp("fleet"), 200)
+
+
+@pytest.fixture(scope="module")
+def page(two_hundred: str) -> Iterator[Page]:
+    with served(two_hundred) as page:
+        yield page
+
+
+def ways_of(path: str) -> dict[str, list[tuple[str, int]]]:
+    (group,) = RunModel(path).read()["sources"][0]["groups"]
+    return {name: [(way["text"], way["count"]) for way in ways] for name, ways in group["ways"].items()}
+
+
+def test_devices_that_send_the_same_are_counted_together(two_hundred: str) -> None:
+    (group,) = RunModel(two_hundred).read()["sources"][0]["groups"]
+    assert ways_of(two_hundred) == {
+        "power": [("kW", 125), ("W", 75)],
+        "cost": [("EUR, optional", 175), ("EUR", 25)],
+    }
+    assert group["ways"]["power"][1]["first"] == [fleet.name(n) for n in range(1, 33) if n % 8 > 4]
+    assert [way["changed"] for way in group["ways"]["power"]] == [True, False]
+
+
+def test_many_ways_to_send_an_attribute_are_counted_in_one(sail: SparkSession, tmp_path: Path) -> None:
+    text = 'stream fleet(id: int in [1, 20], t: double) from json "fleet"; emit fleet to json "out";'
+    query = Query(sail, tmp_path, text)
+    accents = [{"$accent": f"[[id = {n}, alter(t, y -> y * {n + 1})]]"} for n in range(1, 21)]
+    query.write("fleet", [*accents, *({"id": n, "t": 1.0} for n in range(1, 21))])
+    query.process().close()
+    (group,) = RunModel(str(tmp_path / "checkpoint")).read()["sources"][0]["groups"]
+    ways = group["ways"]["t"]
+    assert len(ways) == 13
+    assert ways[0] | {"silent": 0} == {
+        "text": "y * 2",
+        "changed": True,
+        "count": 1,
+        "silent": 0,
+        "first": ["1"],
+    }
+    assert (ways[-1]["text"], ways[-1]["count"], ways[-1]["others"]) == (None, 8, 8)
+
+
+def test_devices_are_found_by_name_and_by_what_they_send(page: Page) -> None:
+    def found(text: str, **sends: str) -> dict[str, Any]:
+        question = {"source": "meters", "attribute": "meter", "find": text, "sends": sends}
+        return page.post("/members", question)
+
+    assert [row["value"] for row in found("M0017")["rows"]] == ["m0017"]
+    everybody = found("")
+    assert (everybody["all"], len(everybody["rows"])) == (200, MAX_FOUND)
+    late = found("m001", power="W")
+    assert [row["value"] for row in late["rows"]] == [fleet.name(n) for n in range(10, 20) if n % 8 > 4]
+    assert late["rows"][0]["attributes"]["power"]["text"] == "W"
+    assert found("m0002")["rows"][0]["rejected"] == 1
+    for question in (
+        {"source": "meters"},
+        {"source": "meters", "attribute": "power", "find": "", "sends": {}},
+    ):
+        assert page.post("/members", question)["problems"][0]["code"] == "RQ501"
+    assert "RQ501" in str(found("", colour="red"))
+
+
+def test_nothing_is_computed_before_somebody_looks(two_hundred: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[str] = []
+    ways = MemberTable._ways
+    monkeypatch.setattr(MemberTable, "_ways", lambda table, name: computed.append(name) or ways(table, name))
+    feed = Feed(two_hundred)
+    assert computed == []
+    feed.get()
+    assert computed == ["power", "cost"]
+    feed.get()
+    assert computed == ["power", "cost"]
+
+
+def test_the_page_groups_devices_and_finds_them(browser: Browser, page: Page) -> None:
+    tab = opened(browser, page.address)
+    power = tab.locator("#members [data-ways='power']")
+    expect(power).to_contain_text("kW 125")
+    expect(power).to_contain_text("W 75 m0005, m0006, m0007")
+    expect(power).to_contain_text("and 63 more")
+    expect(tab.locator("#members tbody tr")).to_have_count(MAX_FOUND)
+    expect(tab.locator("#members")).to_contain_text("50 of 200")
+    power.get_by_role("button", name="W 75").click()
+    expect(tab.locator("#members")).to_contain_text("50 of 75")
+    expect(tab.locator("#members tbody tr").first).to_have_attribute("data-value", "m0005")
+    tab.locator("#members input").fill("m0199")
+    expect(tab.locator("#members tbody tr")).to_have_count(1)
+    expect(tab.locator("#members tbody")).to_contain_text("m0199")
+    assert tab.wrong == []  # type: ignore[attr-defined]
+
+
+@pytest.mark.rest
+def test_the_page_of_5000_devices_is_small(browser: Browser, sail: SparkSession, tmp_path: Path) -> None:
+    path = checkpoint_of(sail, tmp_path, 5_000)
+    assert ways_of(path)["power"] == [("kW", 3125), ("W", 1875)]
+    with served(path) as page:
+        tab = opened(browser, page.address)
+        expect(tab.locator("#members [data-ways='power']")).to_contain_text("3\u202f113 more")
+        expect(tab.locator("#members")).to_contain_text("50 of 5\u202f000")
+        expect(tab.locator("#waits")).to_contain_text(
+            "... 3,119 more}: waits for minutes where (meter not in {"
+        )
+        assert tab.evaluate("document.querySelectorAll('*').length") < 2_000
+        assert len(page.get("/model").text) < 200_000
