@@ -12,6 +12,8 @@ from typing import Any
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.connectors.storage.stores import scheme_of
 
+EPOCH_KEY = "cedilla.epoch"
+"""The field of a version's metadata with the epoch that a run has written."""
 _ORNAMENT = re.compile(r"\x1b\[[0-9;]*m|↳")
 """Terminal decorations in the library's messages."""
 _TAKEN_APART = re.compile(r"[\[\]\\%]")

@@ -11,7 +11,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -29,6 +29,11 @@ _LOCK = "owner.lock"
 _OF_CHECKPOINT, _OF_OUTPUT = "commits/owner", ".owner.json"
 """The records of owners. That of a checkpoint lies in the folder of the commits: one listing shows that both still
 exist. Readers of an output pass over a name that begins with a dot."""
+
+
+_ENDED = "commits/ended"
+"""The token of the run that has ended by itself last. A file of its own, because an owner's record may be another's by
+then."""
 
 
 @frozen
@@ -71,6 +76,14 @@ class Ownership:
         if owner is None and not self.files.exists(self.record):
             raise missing(self.record)
         raise lost(self.owner.checkpoint, owner)
+
+    def end(self) -> None:
+        """Leaves the mark that the run has ended by itself. Leaves none where the checkpoint is another run's, gone or
+        full."""
+        with suppress(DiagnosticError):
+            if _read(self.files, self.record) == self.owner:
+                ended = f"{self.record.removesuffix(_OF_CHECKPOINT)}{_ENDED}"
+                self.files.write(ended, seal(name_of(ended), json.dumps({"token": self.owner.token})))
 
 
 def lost(checkpoint: str, owner: Owner | None = None) -> DiagnosticError:
@@ -130,6 +143,17 @@ def _read(files: Files, record: str) -> Owner | None:
 def read_owner(files: Files, checkpoint: str) -> Owner | None:
     """Returns the run that owned a checkpoint last; `None` before the first."""
     return _read(files, f"{checkpoint.rstrip('/')}/{_OF_CHECKPOINT}")
+
+
+def has_ended(files: Files, checkpoint: str, owner: Owner) -> bool:
+    """Returns True if the last owner of a checkpoint has ended by itself, with an error or without."""
+    mark = f"{checkpoint.rstrip('/')}/{_ENDED}"
+    try:
+        return (
+            files.exists(mark) and json.loads(unseal(name_of(mark), files.read(mark)))["token"] == owner.token
+        )
+    except (ValueError, KeyError):
+        return False
 
 
 def is_running(owner: Owner) -> bool | None:

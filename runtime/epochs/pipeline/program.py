@@ -26,7 +26,7 @@ from cedilla.runtime.engines.spark.settings import check_settings, own_session
 from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.epochs.checkpoint.edits.change import Changes
 from cedilla.runtime.epochs.checkpoint.integrity import check_whole
-from cedilla.runtime.epochs.checkpoint.ownership import owned
+from cedilla.runtime.epochs.checkpoint.ownership import Ownership, owned
 from cedilla.runtime.epochs.operators.user import check_functions
 from cedilla.runtime.epochs.options.options import Options, apply
 from cedilla.runtime.epochs.options.permissions import check_modules
@@ -132,6 +132,7 @@ def start(
             e.path for e in plan.emits if e.path != "-" and not e.is_topic and on_epoch is None
         ]
         ownership = opened.enter_context(owned(files, home, folders_written))
+        opened.push(partial(_ended, ownership))
         check_whole(SealedFiles(files, home.rstrip("/")))
         topics = Topics.of(plan, home, files, options.records_per_epoch)
         opened.callback(topics.close)
@@ -177,6 +178,12 @@ def start(
                 executor.close()
             raise problem
         executor.close()
+
+
+def _ended(ownership: Ownership, kind: type[BaseException] | None, *_: object) -> None:
+    """Marks the end of a run unless a fault of a program ends it, which leaves no diagnostic in the checkpoint."""
+    if kind is None or issubclass(kind, DiagnosticError | KeyboardInterrupt | MemoryLimitExceeded):
+        ownership.end()
 
 
 def _ends(pressed: Callable[[], bool], growth: MemoryGrowth | None) -> bool:

@@ -50,7 +50,7 @@ class Feed:
         try:
             content = self.model.read()
             if self.has_ended and content["run"]["state"] == "running":
-                content["run"]["state"] = "stopped"
+                content["run"]["state"] = "died"
             return content
         except DiagnosticError as error:  # a run that starts, or a checkpoint that is damaged or gone
             return {

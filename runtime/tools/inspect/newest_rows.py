@@ -1,13 +1,17 @@
-"""The newest rows of an output folder, as written or in other units. Reads the ends of its last files only."""
+"""The newest rows of an output, as written or in other units. Reads the ends of its last files only."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from typing import Any
+
+from attrs import frozen
+from pyarrow import parquet
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST, Type, decimal_notation
@@ -17,9 +21,21 @@ from cedilla.compiler.expressions.units.conversions import known_unit
 from cedilla.compiler.expressions.units.own import short
 from cedilla.compiler.expressions.units.units import Mismatch, conversion
 from cedilla.compiler.plan import Emit
+from cedilla.compiler.plan.places import markers_table
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.connectors.records.marker_files import in_stream_order, is_tuple_file
+from cedilla.grammar.parser import parse_accent
+from cedilla.grammar.syntax.marker_nodes import AddAttribute, DropAttribute
+from cedilla.runtime.connectors.formats.parquet.delta_log import DeltaLog
+from cedilla.runtime.connectors.records.marker_files import (
+    ADDS,
+    ALTERS,
+    DROPS,
+    PARTS,
+    PUNCTUATIONS,
+    in_stream_order,
+    is_tuple_file,
+)
 from cedilla.runtime.connectors.records.parquet_lines import last_rows
 from cedilla.runtime.connectors.storage.files import Files, epoch_name, name_of
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
@@ -31,6 +47,8 @@ from cedilla.runtime.epochs.checkpoint.commit_log import record_names
 from cedilla.runtime.epochs.checkpoint.commits import Commit
 from cedilla.runtime.epochs.checkpoint.tree_files import StoredTrees
 
+_SHOWN = ("json", "parquet", "delta")
+"""The formats of outputs whose rows are shown."""
 MAX_ROWS = 20
 _TAIL = 1 << 16
 """Bytes at the end of a file that are read."""
@@ -45,13 +63,15 @@ def newest_rows(folder: CheckpointFolder, output: str, units: Units) -> dict[str
     """Returns the newest rows of an output, newest last, and the unit of each attribute.
 
     Rows of an epoch are in the units before its Alters. Unless they are shown as written, epochs before a change of
-    units are left out. Raises `DiagnosticError`: RQ412 for an output that is not a folder of JSON or Parquet, RQ143 for
-    an unknown unit.
+    units are left out. Raises `DiagnosticError`: RQ412 for an output that is not a folder of JSON or Parquet or a table
+    of Delta, RQ143 for an unknown unit.
     """
     emit = next((candidate for candidate in folder.stored.plan.emits if candidate.name == output), None)
-    if emit is None or emit.path == "-" or emit.format not in ("json", "parquet"):
+    if emit is None or emit.path == "-" or emit.format not in _SHOWN:
         hint = "`cedilla read` shows other outputs"
-        message = f"the page shows rows of folders of JSON and Parquet only, not {output}"
+        message = (
+            f"the page shows rows of folders of JSON and Parquet and of tables of Delta only, not {output}"
+        )
         raise failure("RQ412", message, hint=hint)
     if folder.commit is None:
         return {"rows": [], "units": {}, "names": []}
@@ -62,7 +82,13 @@ def newest_rows(folder: CheckpointFolder, output: str, units: Units) -> dict[str
         )
     output_state = _State.of(folder, emit)
     is_fixed = units == "as written"
-    newest = _rows(root, folder.commit.epoch, is_fixed=is_fixed, is_reset=bool(output_state.scaled))
+    epochs = _table_epochs if emit.format == "delta" else _folder_epochs
+    newest = _rows(
+        epochs(root, folder.commit.epoch),
+        folder.commit.epoch,
+        is_fixed=is_fixed,
+        is_reset=bool(output_state.scaled),
+    )
     rows = list(islice(newest, MAX_ROWS))
     shown = [output_state.converted(row, units) for row in reversed(rows)]
     names = list(dict.fromkeys(name for row in shown for name in row))
@@ -162,25 +188,83 @@ def _record_before(folder: CheckpointFolder, epoch: int) -> Commit | None:
     return load_commit(documents.read(names[-1]), StoredTrees(documents), folder.root)
 
 
-def _rows(root: str, epoch: int, *, is_fixed: bool, is_reset: bool) -> Iterator[dict[str, Any]]:
+@frozen
+class _Epoch:
+    """An epoch of an output: the files of its tuples, and which kinds of markers it has, for who asks."""
+
+    number: int
+    tuples: Sequence[str]
+    markers: Callable[[], Set[str]]
+
+
+def _rows(epochs: Iterable[_Epoch], last: int, *, is_fixed: bool, is_reset: bool) -> Iterator[dict[str, Any]]:
     """Yields the rows of an output's epochs, newest first.
 
     Unless `is_fixed`, ends before rows with other units than those before the last epoch: at an Alter of an earlier
     one, and after an Add, which begins units again. `is_reset`: an Add may have done so with a unit.
     """
-    files, committed = Files(), epoch_name(epoch)
-    names = [name for name in files.folders(root, "epoch=") if name <= committed]
-    for name in names[: -_MAX_EPOCHS - 1 : -1]:
-        listed = [file.path for file in files.list(f"{root}/{name}")]
-        number = int(name.partition("=")[2])
-        kinds = {name_of(in_stream_order(path))[0] for path in listed}
-        is_altered = "3" in kinds and number < epoch
-        if not is_fixed and (is_altered or ("0" in kinds and is_reset)):
+    files = Files()
+    for epoch in islice(epochs, _MAX_EPOCHS):
+        markers = frozenset[str]() if is_fixed else epoch.markers()
+        if (ALTERS in markers and epoch.number < last) or (ADDS in markers and is_reset):
             return
-        for path in reversed([*filter(is_tuple_file, listed)]):
+        for path in reversed(epoch.tuples):
             yield from reversed(_last_rows(files, path))
-        if not is_fixed and "0" in kinds:
+        if ADDS in markers:
             return
+
+
+def _folder_epochs(root: str, last: int) -> Iterator[_Epoch]:
+    """Yields the committed epochs of a folder, newest first."""
+    files = Files()
+    for name in reversed(files.folders(root, "epoch=")):
+        if name <= epoch_name(last):
+            paths = [file.path for file in files.list(f"{root}/{name}")]
+            kinds = {part for path in paths for part in PARTS if part in name_of(in_stream_order(path))}
+            yield _Epoch(
+                int(name.partition("=")[2]), [*filter(is_tuple_file, paths)], lambda kinds=kinds: kinds
+            )
+
+
+def _table_epochs(root: str, last: int) -> Iterator[_Epoch]:
+    """Yields the committed epochs of a table of Delta, newest first: markers lie in a table of their own."""
+    tuples, markers = _log_epochs(root), _log_epochs(markers_table(root))
+    by_epoch: dict[int, list[str]] = {}
+
+    def kinds(number: int) -> Set[str]:
+        for epoch, paths in markers:
+            by_epoch[epoch] = paths
+            if epoch <= number:
+                break
+        return {kind for path in by_epoch.get(number, ()) for kind in _kinds(path)}
+
+    for number, paths in tuples:
+        if number <= last:
+            yield _Epoch(number, paths, partial(kinds, number))
+
+
+def _log_epochs(table: str) -> Iterator[tuple[int, list[str]]]:
+    if Files().exists(f"{table}/_delta_log"):
+        for number, added in DeltaLog(Files(), "", table).epochs():
+            yield number, [file.path for file in added]
+
+
+def _kinds(path: str) -> Iterator[str]:
+    """Yields the kinds of the markers in a file, each once for a marker of it."""
+    with Files().open(path) as file:
+        rows = parquet.read_table(file, columns=["kind", "text"]).to_pylist()
+    for row in rows:
+        if row["kind"] == "punctuation":
+            yield PUNCTUATIONS
+            continue
+        for primitive in parse_accent(row["text"]).primitives:
+            match primitive:
+                case AddAttribute():
+                    yield ADDS
+                case DropAttribute():
+                    yield DROPS
+                case _:
+                    yield ALTERS
 
 
 def _last_rows(files: Files, path: str) -> list[dict[str, Any]]:

@@ -8,20 +8,23 @@ from typing import Any
 from cedilla.compiler.explain.explanation import explain_json
 from cedilla.compiler.plan import Plan
 from cedilla.runtime.epochs.checkpoint.inventory import Stored
+from cedilla.runtime.tools.inspect.layered_layout import layers_of, rows_of
 
 
 def plan_graph(plan: Plan) -> dict[str, Any]:
-    """Returns the nodes of a plan, each with its layer from the sources, and the edges."""
+    """Returns the nodes of a plan, each with its layer from the sources and its row there, and the edges, each with the
+    rows that it passes in the layers between."""
     explained = explain_json(plan)
     nodes = [
         *(_source(part) for part in explained["sources"]),
         *(_operator(part) for part in explained["operators"]),
         *(_emit(part) for part in explained["emits"]),
     ]
-    layers = _layers(nodes)
+    inputs = {node["id"]: node["inputs"] for node in nodes}
+    layers, (rows, bends) = layers_of(inputs), rows_of(inputs)
     for node in nodes:
-        node["layer"] = layers[node["id"]]
-    return {"nodes": nodes, "edges": [[name, node["id"]] for node in nodes for name in node["inputs"]]}
+        node["layer"], node["row"] = layers[node["id"]], rows[node["id"]]
+    return {"nodes": nodes, "edges": [[first, last, passed] for (first, last), passed in bends.items()]}
 
 
 def with_state(graph: Mapping[str, Any], state: Sequence[Stored], waiting: Mapping[str, list[str]]) -> Any:
@@ -95,11 +98,3 @@ def _node(
     id_: str, kind: str, name: str, inputs: Sequence[str], line: int, facts: Sequence[str]
 ) -> dict[str, Any]:
     return {"id": id_, "kind": kind, "name": name, "inputs": list(inputs), "line": line, "facts": list(facts)}
-
-
-def _layers(nodes: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Returns the length of the longest way from a source to each node; nodes are in topological order."""
-    layers: dict[str, int] = {}
-    for node in nodes:
-        layers[node["id"]] = 1 + max((layers[name] for name in node["inputs"]), default=-1)
-    return layers

@@ -28,7 +28,7 @@ from cedilla.runtime.epochs.checkpoint.checkpoint_folder import CheckpointFolder
 from cedilla.runtime.epochs.checkpoint.commits import seconds
 from cedilla.runtime.epochs.checkpoint.inventory import backlog
 from cedilla.runtime.epochs.checkpoint.journal import JOURNAL, read_journal, shown
-from cedilla.runtime.epochs.checkpoint.ownership import is_running, read_owner
+from cedilla.runtime.epochs.checkpoint.ownership import Owner, has_ended, is_running, read_owner
 from cedilla.runtime.tools.inspect.members import MemberTable, member_tables
 from cedilla.runtime.tools.inspect.plan_graph import plan_graph, with_state
 from cedilla.runtime.tools.inspect.quarantine_counts import QuarantineCounts, counts_of
@@ -93,7 +93,7 @@ class RunModel:
             "time": now,
             "path": self.path,
             "query": {"name": plan.name, "text": plan.text},
-            "run": self._run(status, journal, now),
+            "run": self._run(status, plan, journal, now),
             "files_left": {**status.backlog},
             "records_left": journal.get("records_left", {}),
             "sources": [self._source(s, status, journal, now) for s in plan.sources],
@@ -101,7 +101,7 @@ class RunModel:
             "accents": self._accents(status, journal),
             "doubtful": _doubtful(status, folder, journal),
             "quarantine": self._set_aside(aside, status),
-            "stop": self._stop(status, plan),
+            "stop": _stop(status),
             "plan": with_state(self._plan_graph(plan), status.state, _waiting_by_node(status, plan)),
             "epochs": journal.get("epochs", []),
             "totals": {
@@ -115,14 +115,11 @@ class RunModel:
 
     # --- the run ---
 
-    def _run(self, status: Status, journal: Mapping[str, Any], now: float) -> Model:
+    def _run(self, status: Status, plan: Plan, journal: Mapping[str, Any], now: float) -> Model:
         owner = read_owner(self._files, self.path)
-        alive = None if owner is None else is_running(owner)
-        names = {True: "running", False: "stopped", None: "on another host"}
-        state = "stopped" if owner is None else names[alive]
         committed = _seconds(status.committed)
         return {
-            "state": state,
+            "state": "stopped" if owner is None else self._state(owner),
             "since": None if owner is None else _seconds(owner.since),
             "process": None if owner is None else owner.process,
             "host": None if owner is None else owner.host,
@@ -131,7 +128,14 @@ class RunModel:
             "committed": committed,
             "age": None if committed is None else max(0.0, round(now - committed, 1)),
             "batch_files_left": journal.get("files_left", 0),
+            "type": _command(status, plan, self.path),
         }
+
+    def _state(self, owner: Owner) -> str:
+        """Returns `running`, `stopped` if the run has ended by itself, else `died`, which only this machine knows."""
+        if has_ended(self._files, self.path, owner):
+            return "stopped"
+        return {True: "running", False: "died", None: "on another host"}[is_running(owner)]
 
     def _backlog(self, now: float) -> dict[str, int]:
         """Returns the files that wait. Lists folders seldom where that takes long."""
@@ -215,37 +219,38 @@ class RunModel:
         is_sent = source is not None and takes_again(source, code)
         return shlex.join(["cedilla", "replay", self.path, "--code", code, *([] if is_sent else ["--print"])])
 
-    def _stop(self, status: Status, plan: Plan) -> Model | None:
-        error = status.error
-        if error is None:
-            return None
-        last = -1 if status.epoch is None else status.epoch
-        first = next((d for d in error.diagnostics if d.severity == "error"), error.diagnostics[0])
-        done = f"everything up to epoch {last} is committed" if last >= 0 else "nothing is committed yet"
-        return {
-            "time": _seconds(error.time),
-            "epoch": error.epoch,
-            "went_on": last > error.epoch,
-            "code": first.code,
-            "message": first.message,
-            "place": None if first.span is None else str(first.span),
-            "text": render(error.diagnostics, {}),
-            "mend": [*([first.help] if first.help else []), *first.notes],
-            "fix": codes()[first.code].fix if first.code in codes() else "",
-            "committed": done,
-            "nothing_lost": first.code not in _DAMAGED,
-            "type": shlex.join(
-                [
-                    *("cedilla", "run", f"{plan.name}.rq", "--checkpoint", self.path),
-                    *(["--engine", status.engine] if status.engine not in (None, "spark") else []),
-                ]
-            ),
-        }
-
     def _plan_graph(self, plan: Plan) -> Any:
         if self._graph is None or self._graph[0] != plan:
             self._graph = plan, plan_graph(plan)
         return self._graph[1]
+
+
+def _stop(status: Status) -> Model | None:
+    error = status.error
+    if error is None:
+        return None
+    last = -1 if status.epoch is None else status.epoch
+    first = next((d for d in error.diagnostics if d.severity == "error"), error.diagnostics[0])
+    done = f"everything up to epoch {last} is committed" if last >= 0 else "nothing is committed yet"
+    return {
+        "time": _seconds(error.time),
+        "epoch": error.epoch,
+        "went_on": last > error.epoch,
+        "code": first.code,
+        "message": first.message,
+        "place": None if first.span is None else str(first.span),
+        "text": render(error.diagnostics, {}),
+        "mend": [*([first.help] if first.help else []), *first.notes],
+        "fix": codes()[first.code].fix if first.code in codes() else "",
+        "committed": done,
+        "nothing_lost": first.code not in _DAMAGED,
+    }
+
+
+def _command(status: Status, plan: Plan, path: str) -> str:
+    """Returns the command by which a run continues."""
+    engine = ["--engine", status.engine] if status.engine not in (None, "spark") else []
+    return shlex.join(["cedilla", "run", f"{plan.name}.rq", "--checkpoint", path, *engine])
 
 
 def _seconds(moment: str | None) -> float | None:

@@ -1,4 +1,5 @@
-"""Reads the log of a Delta table: the files that each version has added, for streams that read a growing table.
+"""Reads the log of a Delta table: the files that each version has added, for streams that read a growing table, and
+for the page, which shows the newest rows of an output.
 
 A version is one file of JSON Lines, named by its number, that appears as a whole (Delta's protocol, "Delta Log
 Entries"). Only growing tables are supported. Versions that remove rows, and tables with values outside their files, are
@@ -19,7 +20,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.records.foreign import json_value
-from cedilla.runtime.connectors.storage.delta import opened_table, table_refusals
+from cedilla.runtime.connectors.storage.delta import EPOCH_KEY, opened_table, table_refusals
 from cedilla.runtime.connectors.storage.files import Files, FoundFile, name_of
 
 _ENTRY = re.compile(r"(\d{20})\.json")
@@ -83,6 +84,19 @@ class DeltaLog:
         if removed:
             return taken, "rewrites rows" if taken else "deletes rows"
         return taken, "deletes rows" if any(a.get("deletionVector") for a in files) else None
+
+    def epochs(self) -> Iterator[tuple[int, list[FoundFile]]]:
+        """Yields the epochs that a run has written as versions of the table, newest first, with their files that are
+        still there: who compacts the table removes them. Raises `DiagnosticError` RQ439."""
+        for entry in reversed(self.entries()):
+            with self._of_version(entry):
+                actions = [*self._actions(entry)]
+                infos = [action["commitInfo"] for action in actions if action.get("commitInfo")]
+                numbers = [int(info[EPOCH_KEY]) for info in infos if EPOCH_KEY in info]
+                adds = [action["add"] for action in actions if numbers and action.get("add")]
+                added = [self._listed_file(add["path"], entry.file.modified, add["size"]) for add in adds]
+            if numbers:
+                yield numbers[0], [file for file in added if self.files.exists(file.path)]
 
     def _actions(self, entry: LogEntry) -> Iterator[Any]:
         lines = self.files.read(entry.file.path).split("\n")

@@ -21,6 +21,7 @@ from cedilla.runtime.connectors.formats.sinks.parquet import ParquetSink
 from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.records.marker_files import is_tuple_file
 from cedilla.runtime.connectors.storage.delta import (
+    EPOCH_KEY,
     load_deltalake,
     opened_table,
     storage_options,
@@ -125,7 +126,7 @@ class DeltaSink(ParquetSink):
             return
         commit = deltalake.CommitProperties(
             app_transactions=[deltalake.Transaction(_WRITER, number)],
-            custom_metadata={"cedilla.epoch": str(number)},
+            custom_metadata={EPOCH_KEY: str(number)},
         )
         try:
             with table_refusals(table):

@@ -92,7 +92,7 @@ function draw(model) {
   state.shown.problems = null;
   document.querySelector("main").classList.remove("loading");
   head(model);
-  if (changed("stop", [model.stop, model.run.state])) stop(model);
+  if (changed("stop", [model.stop, model.run.state, model.run.type])) stop(model);
   if (changed("members", model.sources)) members(model);
   if (changed("waits", model.accents.waits)) waits(model);
   if (changed("accents", [model.accents, model.sources.map((s) => s.stated)])) accents(model);
@@ -173,14 +173,22 @@ function head(model) {
   );
 }
 
-// An error has ended the run, and no later one has continued.
-const failed = (model) => model.run.state === "stopped" && Boolean(model.stop) && !model.stop.went_on;
+// An error has ended the run, and no later one has continued; or its process died.
+const failed = (model) =>
+  model.run.state === "died" || (model.run.state === "stopped" && Boolean(model.stop) && !model.stop.went_on);
+const DIED = "the run died without ending (killed, machine lost): start it again, it continues from the last commit";
 
 function stop(model) {
-  const s = model.stop;
-  $("stop").hidden = !s || s.went_on || model.run.state === "running";
-  if (!s) return;
+  const s = model.stop && !model.stop.went_on ? model.stop : null,
+    again = h("p", {}, "with the other options of the run: ", h("code", {}, model.run.type), " ", copy(model.run.type));
+  $("stop").hidden = !failed(model);
   body("stop").replaceChildren(
+    model.run.state === "died" ? h("div", { class: "alert bad" }, h("p", {}, h("b", {}, DIED)), again) : "",
+    ...(s ? [stopped(s, model.run.state === "died" ? "" : again)] : []),
+  );
+}
+
+const stopped = (s, again) =>
     h(
       "div",
       { class: "alert bad" },
@@ -192,12 +200,10 @@ function stop(model) {
       ),
       ...s.mend.map((text, n) => h("p", {}, n ? "" : h("b", {}, "to mend: "), ...ticks(text))),
       h("p", { class: "k" }, ...ticks(s.fix)),
-      h("p", {}, "then, with the other options of the run: ", h("code", {}, s.type), " ", copy(s.type)),
+      again,
       h("p", {}, s.committed, s.nothing_lost ? h("b", { class: "ok" }, "; nothing is lost") : ""),
       h("details", {}, h("summary", {}, "the message"), h("pre", {}, s.text)),
-    ),
-  );
-}
+    );
 
 function members(model) {
   const blocks = model.sources.flatMap((source) => source.groups.map((group) => memberBlock(source, group)));
@@ -622,25 +628,57 @@ function bars(model, value, width, height) {
   );
 }
 
+const NODE = { width: 176, height: 66 };
+
+// From left to right where that fits the card, else from above, where a plan of many layers is narrower.
+function arranged(graph, room) {
+  const deep = 1 + Math.max(0, ...graph.nodes.map((n) => n.layer)),
+    broad = 1 + Math.max(0, ...graph.nodes.map((n) => n.row), ...graph.edges.flatMap(([, , rows]) => rows));
+  const size = (is_down) => {
+    const [w, h_] = is_down ? [broad, deep] : [deep, broad],
+      [gap_x, gap_y] = is_down ? [16, 34] : [42, 16];
+    return { is_down, gap_x, gap_y, width: w * (NODE.width + gap_x) - gap_x + 12, height: h_ * (NODE.height + gap_y) - gap_y + 12 };
+  };
+  const flat = size(false),
+    down = size(true);
+  return flat.width <= room || flat.width <= down.width ? flat : down;
+}
+
 function plan(graph) {
-  const layers = [];
-  for (const node of graph.nodes) (layers[node.layer] ||= []).push(node);
-  const place = {},
-    W = 176,
-    H = 66,
-    tall = Math.max(...layers.map((l) => l.length));
-  layers.forEach((nodes, x) =>
-    nodes.forEach((node, y) => {
-      place[node.id] = [6 + x * (W + 42), 6 + y * (H + 16) + ((tall - nodes.length) * (H + 16)) / 2];
-    }),
-  );
-  const edges = graph.edges.map(([from, to]) => {
-    const [a, b] = place[from],
-      [c, d] = place[to];
-    return h("path", {
-      class: "edge",
-      d: `M${a + W} ${b + H / 2}C${a + W + 24} ${b + H / 2} ${c - 24} ${d + H / 2} ${c} ${d + H / 2}`,
+  const of = arranged(graph, body("plan").clientWidth),
+    W = NODE.width,
+    H = NODE.height;
+  const at = (layer, row) => {
+    const [x, y] = of.is_down ? [row, layer] : [layer, row];
+    return [6 + x * (W + of.gap_x), 6 + y * (H + of.gap_y)];
+  };
+  const place = Object.fromEntries(graph.nodes.map((n) => [`${n.id}`, at(n.layer, n.row)])),
+    layer = new Map(graph.nodes.map((n) => [n.id, n.layer]));
+  const edges = graph.edges.map(([from, to, rows]) => {
+    // Through the sides of the two nodes, and of the places that it passes.
+    const boxes = [place[from], ...rows.map((row, n) => at(layer.get(from) + 1 + n, row)), place[to]];
+    const sides = boxes.flatMap(([x, y]) =>
+      of.is_down
+        ? [
+            [x + W / 2, y],
+            [x + W / 2, y + H],
+          ]
+        : [
+            [x, y + H / 2],
+            [x + W, y + H / 2],
+          ],
+    );
+    const points = sides.slice(1, -1),
+      bend = of.is_down ? of.gap_y / 2 : of.gap_x / 2;
+    const d = points.map(([x, y], n) => {
+      if (n === 0) return `M${x} ${y}`;
+      const [a, b] = points[n - 1];
+      if (n % 2 === 0) return `L${x} ${y}`;
+      return of.is_down
+        ? `C${a} ${b + bend} ${x} ${y - bend} ${x} ${y}`
+        : `C${a + bend} ${b} ${x - bend} ${y} ${x} ${y}`;
     });
+    return h("path", { class: "edge", d: d.join("") });
   });
   const nodes = graph.nodes.map((node) => {
     const [x, y] = place[node.id],
@@ -676,26 +714,26 @@ function plan(graph) {
           }
         },
       },
+      h("title", {}, `${node.kind.toLowerCase()} ${node.name}`),
       h("rect", { x, y, width: W, height: H, rx: 6 }),
       h("text", { x: x + 11, y: y + 21 }, `${node.kind.toLowerCase()} ${node.name}`.slice(0, 25)),
       h("text", { x: x + 11, y: y + 39, class: "d" }, below.slice(0, 28)),
       waits ? h("text", { x: x + 11, y: y + (below ? 56 : 39), class: "w" }, waits) : "",
     );
   });
-  const width = layers.length * (W + 42),
-    height = tall * (H + 16) + 6;
+  const { width, height } = of;
   fill(
     "plan",
     h(
       "div",
-      { class: "scroll", "data-keep": "plan" },
+      { class: "drawn", "data-keep": "plan" },
       h(
         "svg",
         {
           viewBox: `0 0 ${width} ${height}`,
           width,
           height,
-          style: `max-width:100%;min-width:${Math.min(width, 0.75 * width)}px;height:auto`,
+          style: `max-width:100%;min-width:${Math.round(0.7 * width)}px;height:auto`,
           role: "group",
           "aria-label": "plan",
         },
@@ -934,6 +972,13 @@ document.addEventListener("keydown", (e) => {
   e.preventDefault();
   $(to).scrollIntoView();
   ($(to).querySelector("[tabindex], summary, input") || $(to)).focus();
+});
+let room = innerWidth;
+addEventListener("resize", () => {
+  if (innerWidth === room || !state.model?.plan) return;
+  room = innerWidth;
+  plan(state.model.plan);
+  accents(state.model);
 });
 setInterval(tick, 1000);
 connect();

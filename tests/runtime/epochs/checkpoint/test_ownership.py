@@ -8,17 +8,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from attrs import asdict, evolve
+from pyspark.sql import SparkSession
 
-from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla import run
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.storage.sealed import seal
 from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.epochs.checkpoint.commits import Commit
-from cedilla.runtime.epochs.checkpoint.ownership import Owner, owned
+from cedilla.runtime.epochs.checkpoint.ownership import Owner, has_ended, owned, read_owner
+from cedilla.runtime.epochs.pipeline.report import EpochReport
+from cedilla.runtime.tools.inspect.run_model import RunModel
+from tests.kit.query import Query
 from tests.kit.stream import read_output
 from tests.kit.tiers import tiered
 
@@ -92,6 +98,67 @@ def test_a_lock_that_a_kill_left_behind_is_taken_over(other: subprocess.Popen[st
     with owned(Files(), str(tmp_path / "ck"), [str(tmp_path / "out")]) as ownership:
         assert ownership.number == 1
         ownership.check()
+
+
+def test_a_run_that_ends_leaves_a_mark_and_a_killed_one_none(
+    other: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    files, home = Files(), str(tmp_path / "ck")
+
+    def ended() -> bool:
+        owner = read_owner(files, home)
+        assert owner is not None
+        return has_ended(files, home, owner)
+
+    other.kill()
+    other.wait()
+    assert not ended()
+    with owned(files, home, []) as ownership:
+        assert not ended()
+        ownership.end()
+    assert ended()
+    with owned(files, home, []):
+        assert not ended()
+    (tmp_path / "ck/commits/ended").write_text("{")
+    assert not ended()
+
+
+def test_a_run_that_lost_its_checkpoint_leaves_no_mark(tmp_path: Path) -> None:
+    with owned(Files(), str(tmp_path), []) as ownership:
+        taken = evolve(ownership.owner, number=1, token="other")
+        (tmp_path / "commits/owner").write_text(seal("owner", json.dumps(asdict(taken))))
+        ownership.end()
+        (tmp_path / "commits").rename(tmp_path / "away")
+        ownership.end()
+    assert not (tmp_path / "commits").exists()
+    assert [path.name for path in (tmp_path / "away").iterdir()] == ["owner"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "is_marked"),
+    [
+        (None, True),
+        (KeyboardInterrupt(), True),
+        (failure("RQ202", "bad"), True),
+        (ZeroDivisionError(), False),
+    ],
+)
+def test_a_run_that_ends_with_a_fault_of_a_program_leaves_no_mark(
+    sail: SparkSession, tmp_path: Path, problem: BaseException | None, is_marked: bool
+) -> None:
+    query = Query(sail, tmp_path, QUERY)
+    query.write("r", [{"k": 1}])
+
+    def on_report(report: EpochReport) -> None:
+        if problem is not None:
+            raise problem
+
+    with suppress(KeyboardInterrupt, DiagnosticError, ZeroDivisionError):
+        run(QUERY, query.options(), spark=sail, on_report=on_report)
+    assert (tmp_path / "checkpoint/commits/ended").exists() is is_marked
+    assert RunModel(str(tmp_path / "checkpoint")).read()["run"]["state"] == (
+        "stopped" if is_marked else "running"
+    )
 
 
 def test_a_run_that_lost_its_checkpoint_commits_nothing(tmp_path: Path) -> None:

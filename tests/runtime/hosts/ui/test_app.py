@@ -166,7 +166,7 @@ def test_the_plan_is_a_graph_with_state_and_what_waits(model: Model) -> None:
     assert nodes["flow"]["rows"] > 0
     assert nodes["flow"]["bytes"] > 0
     assert nodes["flow"]["waits"]
-    assert ["minutes", "flow"] in model["plan"]["edges"]
+    assert ["minutes", "flow", []] in model["plan"]["edges"]
 
 
 def test_event_time_is_closed_up_to_a_moment(model: Model) -> None:

@@ -222,8 +222,11 @@ def test_a_page_stays_while_a_run_dies_and_comes_back(browser: Browser, tmp_path
             expect(tab.locator("#alive")).to_contain_text("running", timeout=60_000)
             expect(tab.locator("#epoch")).to_have_text("0", timeout=60_000)
             first.send_signal(signal.SIGKILL)
-            expect(tab.locator("#alive")).to_contain_text("stopped")
-            expect(tab.locator("#alive")).not_to_have_class("red")
+            expect(tab.locator("#alive")).to_contain_text("died")
+            expect(tab.locator("#alive")).to_have_class("red")
+            expect(tab.locator("#stop")).to_contain_text("the run died without ending (killed, machine lost)")
+            expect(tab.locator("#stop")).to_contain_text("start it again, it continues from the last commit")
+            expect(tab.locator("#stop code")).to_have_text("cedilla run q.rq --checkpoint ck --engine sail")
             expect(tab.locator("#connection")).to_contain_text("the run has ended")
             expect(tab.locator("#lost")).to_be_hidden()
         finally:
@@ -234,8 +237,11 @@ def test_a_page_stays_while_a_run_dies_and_comes_back(browser: Browser, tmp_path
             expect(tab.locator("#connection")).to_contain_text("live", timeout=60_000)
             expect(tab.locator("#epoch")).to_have_text("1", timeout=60_000)
             expect(tab.locator("#alive")).to_contain_text("running")
+            expect(tab.locator("#stop")).to_be_hidden()
             second.send_signal(signal.SIGINT)
             expect(tab.locator("#alive")).to_contain_text("stopped")
+            expect(tab.locator("#alive")).not_to_have_class("red")
+            expect(tab.locator("#stop")).to_be_hidden()
             _, output = second.communicate(timeout=60)
             assert output.count("waiting for files") == 1
         finally:

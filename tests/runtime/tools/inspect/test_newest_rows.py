@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 from cedilla import Options, run
@@ -57,3 +58,41 @@ def test_rows_have_all_digits_in_every_unit(sail: SparkSession, tmp_path: Path) 
     for output, (units, expected) in product(("sums", "copies"), EXPECTED):
         row = newest_rows(model.folder, output, units)["rows"][-1]
         assert {name: row[name] for name in expected} == expected
+
+
+def test_rows_of_delta_end_where_units_changed_and_where_the_table_was_compacted(
+    sail: SparkSession, tmp_path: Path
+) -> None:
+    """The same epochs in a folder and in a table: an Alter in the second of three."""
+    deltalake = pytest.importorskip("deltalake")
+    text = """
+    stream r(n: long, t: double unit degC) from json "r";
+    s := select[n >= 0](r);
+    emit r to json "out";
+    emit s to delta "table";
+    """
+    altered = {"$accent": "[[unit(t, K)]]"}
+    files = [[{"n": 1, "t": 1.0}], [{"n": 2, "t": 2.0}, altered], [{"n": 3, "t": 276.15}]]
+    for time, lines in enumerate(files):
+        write_lines(tmp_path / "in" / f"{time}.jsonl", lines, time)
+    sinks = {"r": str(tmp_path / "out"), "s": str(tmp_path / "table")}
+    options = Options(
+        once=True,
+        checkpoint=str(tmp_path / "ck"),
+        files_per_epoch=1,
+        sources={"r": str(tmp_path / "in")},
+        sinks=sinks,
+    )
+    run(text, options, spark=sail)
+    model = RunModel(str(tmp_path / "ck"))
+    model.read()
+    folder = model.folder
+    assert folder is not None
+    for units in ("as written", "canonical", "latest"):
+        assert newest_rows(folder, "s", units) == newest_rows(folder, "r", units)
+    assert [row["n"] for row in newest_rows(folder, "s", "as written")["rows"]] == [1, 2, 3]
+    assert newest_rows(folder, "s", "canonical")["rows"] == [{"n": 3, "t": pytest.approx(3.0)}]
+    table = deltalake.DeltaTable(str(tmp_path / "table"))
+    table.optimize.compact()
+    table.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    assert newest_rows(folder, "s", "as written")["rows"] == []
