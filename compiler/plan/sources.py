@@ -27,6 +27,7 @@ from cedilla.compiler.plan.field_paths import (
     with_signs,
 )
 from cedilla.compiler.plan.formats import FORMATS, FormatKind
+from cedilla.compiler.plan.telemetry import point_paths_after
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.formatting.expression_formatter import form_clause, quote, unit_text
@@ -258,6 +259,8 @@ class Source:
     def paths_after(self, names: Mapping[str, str], signs: Mapping[str, str]) -> dict[str, FieldPath]:
         """Returns the paths of values after accents. `names`: new names -> attributes; `signs`: attribute -> the
         decimal signs of its texts."""
+        if self.format_kind.has_requests:
+            return point_paths_after(self.paths, names)
         if not self.format_kind.texts:
             return self.paths
         declared = {a.name: a.path_with(signs.get(a.name)) for a in self.attributes}

@@ -47,6 +47,17 @@ def keys_in_point(name: str, keys: FieldPath = ()) -> FieldPath:
     return keys or ((name,) if name in FIELDS else ("attribute", name))
 
 
+def point_paths_after(paths: Mapping[str, FieldPath], names: Mapping[str, str]) -> dict[str, FieldPath]:
+    """Returns the paths in data points after renames: a new name is a key where the attribute is, such as in the
+    resource. `names`: new names -> attributes."""
+    renamed = {
+        name: type(of)((of[0], name))
+        for name, attribute in names.items()
+        if name not in paths and len(of := paths.get(attribute, ())) > 1
+    }
+    return {**paths, **renamed}
+
+
 def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
     """Checks the attributes of a stream of data points.
 

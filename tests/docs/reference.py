@@ -136,7 +136,7 @@ def example_query(code: Code) -> str:
 
 def commands() -> str:
     parts = ["# Commands and their options"]
-    for name, command in main.commands.items():
+    for name, command in _every("", main):
         names = (p.metavar or p.name or "" for p in command.params if isinstance(p, click.Argument))
         arguments = " ".join(name.upper() for name in names)
         parts.append(
@@ -150,6 +150,14 @@ def commands() -> str:
         if rows:
             parts.append(table(("option", "effect"), rows))
     return "\n\n".join(parts)
+
+
+def _every(before: str, group: click.Group) -> Iterator[tuple[str, click.Command]]:
+    """Yields the commands of a group, and those below them."""
+    for name, command in group.commands.items():
+        yield f"{before}{name}", command
+        if isinstance(command, click.Group):
+            yield from _every(f"{before}{name} ", command)
 
 
 def _value(option: click.Option) -> str:

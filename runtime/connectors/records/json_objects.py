@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from cedilla.compiler.expressions.types import STRING, VERSION, Type
+from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.runtime.connectors.records.foreign import json_value
 
 NOT_FINITE = ("NaN", "Infinity", "-Infinity")
@@ -71,6 +72,10 @@ class JsonObject(dict[str, Any]):
     def with_fields(self, types: Mapping[str, Type]) -> JsonObject:
         """Returns the tuple with the fields of added attributes too; most tuples contain all fields already."""
         return self
+
+    def with_paths(self, paths: Mapping[str, FieldPath]) -> JsonObject | None:
+        """Returns the tuple of a format that keeps all that it was read from, by other paths; else `None`."""
+        return None
 
     def _texts(self) -> dict[str, str]:
         line = self.line

@@ -190,6 +190,8 @@ def whole_of(item: Mapping[str, Any]) -> Mapping[str, Any]:
 def after_renames(item: Mapping[str, Any], paths: Paths) -> JsonObject:
     """Converts a tuple by the names of attributes again, with the paths and signs that accents have given."""
     whole = whole_of(item)
+    if isinstance(whole, JsonObject) and (again := whole.with_paths(paths)) is not None:
+        return again
     if not isinstance(whole, JsonObject):
         whole = JsonObject(whole)
         whole.line = json_text(dict(whole))

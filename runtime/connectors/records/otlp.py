@@ -7,14 +7,14 @@ This module parses point by point; `connectors/formats/otlp` does the same for m
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import cached_property, partial
+from functools import cached_property
 from math import isfinite
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Source
@@ -51,13 +51,12 @@ _Parts = tuple[Any, Any, Any, str, Any]
 
 
 class Point(JsonObject):
-    """A data point by the names of attributes. `known`: the attributes that were read. `read`: reads further attributes
-    from its request. `is_replaced`: its request has a newer metric of the same instance and time (theory N16)."""
+    """A data point by the names of attributes, which `reader` has read from `parts`. `is_replaced`: its request has a
+    newer metric of the same instance and time (theory N16)."""
 
     is_replaced: bool = False
-    paths: Paths
-    known: Mapping[str, Type]
-    read: Callable[[Mapping[str, Type]], Mapping[str, Any]]
+    reader: PointReader
+    parts: _Parts
 
     def texts_of(self, names: Collection[str]) -> Mapping[str, str]:
         return {name: json_text(self[name]) for name in names}
@@ -66,14 +65,19 @@ class Point(JsonObject):
         """Returns a value and its path for a message."""
         value = self[name]
         plain = super().shown(name) if isinstance(value, bool | str | dict | list) else json_text(value)
-        return f"{plain}{read_from(name, self.paths)}"
+        return f"{plain}{read_from(name, self.reader.paths)}"
 
     def with_fields(self, types: Mapping[str, Type]) -> Point:
-        more = {name: type_ for name, type_ in types.items() if name not in self.known}
-        if not more:
-            return self
-        point = Point({**self, **self.read(more)})
-        point.line, point.paths, point.known, point.read = self.line, self.paths, types, self.read
+        return (
+            self if types.keys() <= self.reader.types.keys() else self._by(evolve(self.reader, types=types))
+        )
+
+    def with_paths(self, paths: Paths) -> Point:
+        return self._by(evolve(self.reader, paths=paths))
+
+    def _by(self, reader: PointReader) -> Point:
+        point = reader.point(self.parts)
+        point.line, point.is_replaced = self.line, self.is_replaced
         return point
 
 
@@ -101,7 +105,7 @@ class PointReader:
         raw = [*self._raw(request)] if self.over else self._raw(request)
         replaced = self._replaced(raw) if isinstance(raw, list) else set[int]()
         for number, parts in enumerate(raw):
-            point = self._point(*parts)
+            point = self.point(parts)
             point.is_replaced = number in replaced
             yield point
 
@@ -166,11 +170,11 @@ class PointReader:
                             if not flags & 1:  # else nothing was recorded
                                 yield resource, scope, metric, kind, point
 
-    def _point(self, resource: Any, scope: Any, metric: Any, kind: str, point: Any) -> Point:
-        read = partial(self._values, resource, scope, metric, kind, point)
-        known_point = Point(read(self.types))
-        known_point.paths, known_point.known, known_point.read = self.paths, self.types, read
-        return known_point
+    def point(self, parts: _Parts) -> Point:
+        """Returns the tuple of a data point."""
+        point = Point(self._values(*parts, self.types))
+        point.reader, point.parts = self, parts
+        return point
 
     def _values(
         self, resource: Any, scope: Any, metric: Any, kind: str, point: Any, types: Mapping[str, Type]

@@ -50,13 +50,14 @@ class Commands(click.Group):
         "Understand and change one": ("check", "explain", "trace", "fmt", "plan"),
         "Look at what is there": ("ui", "read", "status", "doctor", "validate", "canonize", "suspect"),
         "Write a stream": ("accent",),
-        "Write a query": ("init", "test", "rule", "docs", "lsp"),
+        "Write a query": ("init", "import", "test", "rule", "docs", "lsp"),
     }
     pages: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("run", "compile", "status"), "running"),
         "read": "sources-and-outputs",
         **dict.fromkeys(("check", "explain", "trace", "simulate", "verify", "fmt", "plan"), "tools"),
         "accent": "produce",
+        "import": "markers",
         **dict.fromkeys(("ui", "replay"), "live-page"),
         **dict.fromkeys(("validate", "canonize", "suspect"), "stream-tools"),
         "doctor": "reliability",

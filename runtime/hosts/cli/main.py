@@ -13,6 +13,7 @@ from cedilla.runtime.hosts.cli.execution import (
     status_command,
     verify_command,
 )
+from cedilla.runtime.hosts.cli.importing import import_group
 from cedilla.runtime.hosts.cli.learning import (
     docs_command,
     init_command,
@@ -125,6 +126,7 @@ for _command in (
     suspect_command,
     accent_command,
     init_command,
+    import_group,
     test_command,
     rule_command,
     docs_command,

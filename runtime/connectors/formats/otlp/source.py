@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,6 +29,7 @@ from cedilla.runtime.connectors.formats.source import (
 )
 from cedilla.runtime.connectors.records.json_objects import json_text, parse_line
 from cedilla.runtime.connectors.records.lines import LONGEST_LINE, is_compressed
+from cedilla.runtime.connectors.records.nested import Paths
 from cedilla.runtime.connectors.records.otlp import NO_REQUEST, PointReader
 from cedilla.runtime.connectors.records.otlp_proto import is_framed
 from cedilla.runtime.connectors.records.record_files import record_file
@@ -84,6 +86,11 @@ class Otlp(JsonLines):
     def __init__(self, longest: int = LONGEST_LINE, source: Source | None = None) -> None:
         super().__init__(longest, None if source is None else source.paths)
         self.reader = PointReader({}) if source is None else PointReader.of(source)
+
+    def with_paths(self, paths: Paths) -> Otlp:
+        changed = copy(self)
+        changed._paths, changed.reader = paths, evolve(self.reader, paths=paths)
+        return changed
 
     def batches(self, types: Types) -> PointBatches:
         return PointBatches(dict(types), reader=evolve(self.reader, types=dict(types)))
