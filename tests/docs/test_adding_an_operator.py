@@ -122,7 +122,11 @@ def test_the_small_operator_of_the_guide_has_the_facts_of_a_projection() -> None
     for altered, present, closed in product(product([False, True], repeat=3), repeat=3):
         where = [values("s", [n + 1 for n in range(3) if chosen[n]]) for chosen in (altered, present, closed)]
         twice = choose(where[0], (IDENTITY, Affine(2, 0)), ORIGINAL)
-        there = {"ts": PRESENT, "s": PRESENT, "t": choose(where[1], PRESENT, ABSENT)}
-        source = Facts(types, sensors, there, {"t": twice}, where[2])
-        small, known = names["facts"](source), project.facts((source,))
-        assert (small.present, small.units, small.closed) == (known.present, known.units, known.closed)
+        present_in = {"ts": PRESENT, "s": PRESENT, "t": choose(where[1], PRESENT, ABSENT)}
+        source = Facts(types, sensors, present_in, {"t": twice}, where[2])
+        small, project_facts = names["facts"](source), project.facts((source,))
+        assert (small.present, small.units, small.closed) == (
+            project_facts.present,
+            project_facts.units,
+            project_facts.closed,
+        )

@@ -45,6 +45,6 @@ def test_the_epoch_that_is_followed_leaves_the_state_that_the_page_says(tmp_path
     assert source["original"]["t"]["points"] == [[2, ["9/5", "32"]]]
     assert source["closed"]["cuts"] == [[60, 0]]
     assert commit["segments"] == {}
-    written = {path.name for path in (tmp_path / "mean" / "epoch=000000000000").iterdir()}
-    assert written == {"1-tuples-00000.jsonl", "2-punctuations.jsonl"}
-    assert all(name in PAGE for name in written)
+    outputs = {path.name for path in (tmp_path / "mean" / "epoch=000000000000").iterdir()}
+    assert outputs == {"1-tuples-00000.jsonl", "2-punctuations.jsonl"}
+    assert all(name in PAGE for name in outputs)

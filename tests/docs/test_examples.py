@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import pytest
 
 from cedilla.compiler.compile import compile_query
@@ -65,6 +66,8 @@ def test_every_query_compiles_or_is_meant_not_to(block: Block) -> None:
 def test_every_command_line_has_options_that_exist(line: str) -> None:
     _, command, *arguments = shlex.split(line)
     definition = main.commands[command]
+    if isinstance(definition, click.Group) and arguments[0] in definition.commands:
+        definition = definition.commands[arguments.pop(0)]
     options = {
         option for parameter in definition.params for option in (*parameter.opts, *parameter.secondary_opts)
     }

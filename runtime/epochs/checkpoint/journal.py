@@ -111,7 +111,7 @@ class Journal:
 
     @property
     def is_kept(self) -> bool:
-        """True while somebody can see the journal."""
+        """True while the journal can be seen."""
         return self.path is not None
 
     def counts(self, source: str, attribute: str) -> bool:

@@ -148,7 +148,7 @@ def _check_values(command: click.Command, args: list[str]) -> None:
 
 
 def _nearest_option(error: click.NoSuchOption) -> str | None:
-    """Returns the option that is likely meant."""
+    """Returns the likely option."""
     if error.ctx is None:
         return None
     options = {name.lstrip("-"): name for name in _options(error.ctx.command)}

@@ -67,7 +67,7 @@ class Console:
         write(sys.stdout, json_printable(text))
 
     def page(self, markdown: str) -> None:
-        """Writes a page to standard output: through a pager on a terminal, elsewhere as it stands."""
+        """Writes a page to standard output: through a pager on a terminal, elsewhere unchanged."""
         if not sys.stdout.isatty():
             write(sys.stdout, markdown)
             return

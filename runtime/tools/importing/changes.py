@@ -28,7 +28,7 @@ class Stated:
 
 @frozen
 class Undecided:
-    """What the file does not say, so that a person decides. `choices`: accents to choose from."""
+    """A question that the file leaves open, so that a person decides. `choices`: accents to choose from."""
 
     why: str
     hint: str
@@ -49,7 +49,7 @@ class Chapter:
 
 @frozen
 class Changes:
-    """What an importer found. `head`: remarks for the reader."""
+    """The result of an importer. `head`: remarks for the reader."""
 
     head: tuple[str, ...]
     chapters: tuple[Chapter, ...]

@@ -39,7 +39,7 @@ _ROOTS: Mapping[str, tuple[str, ...]] = {
     "resources": ("resource",),
     "metrics": ("attribute",),
 }
-"""Where the attributes of a section are."""
+"""The telemetry whose attributes a section changes."""
 
 
 def import_schema(

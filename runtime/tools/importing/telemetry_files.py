@@ -1,4 +1,4 @@
-"""Reads telemetry schemas of OpenTelemetry, file format 1.0 and 1.1: what changed in which version."""
+"""Reads telemetry schemas of OpenTelemetry, file format 1.0 and 1.1: the changes of each version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cedilla.grammar.diagnostics.suggestions import did_you_mean
 FORMATS = ("1.0.0", "1.1.0")
 """The file formats that are read."""
 READ = ("all", "resources", "metrics")
-"""The sections about metrics, in the order in which they apply."""
+"""The sections about metrics, in the order of their application."""
 LEFT_OUT = ("spans", "span_events", "logs")
 """The sections about other telemetry."""
 
@@ -56,7 +56,7 @@ Change = RenamedAttributes | RenamedMetrics | SplitMetric
 
 @frozen
 class Version:
-    """A version, and its changes since the one before, in the order in which they apply."""
+    """A version, and its changes since the one before, in the order of their application."""
 
     name: str
     changes: tuple[Change, ...]

@@ -38,7 +38,7 @@ Record = Sequence[float]
 
 @frozen
 class Sends:
-    """What a value sends of an attribute. `changed`: the unit is not the declared one."""
+    """The form of an attribute that a value sends. `changed`: the unit is not the declared one."""
 
     unit: str | None
     changed: bool

@@ -190,7 +190,7 @@ def _record_before(folder: CheckpointFolder, epoch: int) -> Commit | None:
 
 @frozen
 class _Epoch:
-    """An epoch of an output: the files of its tuples, and which kinds of markers it has, for who asks."""
+    """An epoch of an output: the files of its tuples, and which kinds of markers it has, for those who ask."""
 
     number: int
     tuples: Sequence[str]

@@ -248,7 +248,7 @@ def _stop(status: Status) -> Model | None:
 
 
 def _command(status: Status, plan: Plan, path: str) -> str:
-    """Returns the command by which a run continues."""
+    """Returns the command that continues a run."""
     engine = ["--engine", status.engine] if status.engine not in (None, "spark") else []
     return shlex.join(["cedilla", "run", f"{plan.name}.rq", "--checkpoint", path, *engine])
 
