@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +10,7 @@ from attrs import frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, from_json
 from cedilla.runtime.connectors.formats.parquet.delta_log import DeltaLog
-from cedilla.runtime.connectors.storage.files import Files, FoundFile
+from cedilla.runtime.connectors.storage.files import Files, FoundFile, name_of
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
 from cedilla.runtime.epochs.checkpoint.commits import Commit
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolder, KnownFolders
@@ -55,6 +56,15 @@ def quarantine_files(files: Files, root: str) -> dict[str, list[FoundFile]]:
         source: [file for file in files.list(f"{home}/{source}") if file.path.endswith(".jsonl")]
         for source in files.folders(home, "")
     }
+
+
+_FILE = re.compile(r"epoch=(\d+)\.jsonl")
+
+
+def quarantine_epoch(path: str) -> int | None:
+    """Returns the epoch of a file of the quarantine; `None` of a file that no run has written."""
+    name = _FILE.fullmatch(name_of(path))
+    return None if name is None else int(name[1])
 
 
 def quarantined(root: str) -> dict[str, dict[str, int]]:

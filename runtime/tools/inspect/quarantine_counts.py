@@ -11,7 +11,7 @@ from attrs import define, field
 
 from cedilla.runtime.connectors.records.json_objects import object_of
 from cedilla.runtime.connectors.storage.files import Files, name_of
-from cedilla.runtime.epochs.checkpoint.inventory import quarantine_files
+from cedilla.runtime.epochs.checkpoint.inventory import quarantine_epoch, quarantine_files
 from cedilla.runtime.epochs.checkpoint.journal import member_name
 from cedilla.runtime.epochs.checkpoint.set_aside import UNREADABLE, set_aside_line
 
@@ -60,7 +60,8 @@ class QuarantineCounts:
                     of_code = of_source.setdefault(code, {"count": 0, "newest": []})
                     of_code["count"] += count
                     room = NEWEST - len(of_code["newest"])
-                    of_code["newest"] += file.examples.get(code, [])[:room]
+                    stamp = {"epoch": quarantine_epoch(path)}
+                    of_code["newest"] += [example | stamp for example in file.examples.get(code, [])[:room]]
         return {source: codes for source, codes in counts.items() if codes}
 
     def members(self, source: str) -> Counter[tuple[str, str]]:

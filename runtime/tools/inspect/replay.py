@@ -7,15 +7,17 @@ it is refused (theory 2.5).
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.changes import Drop, Grow
+from cedilla.compiler.changes import Drop, EpochChange, Grow
+from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import single_accents
@@ -28,14 +30,13 @@ from cedilla.runtime.connectors.storage.sealed import SealedFiles
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.epochs.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
-from cedilla.runtime.epochs.checkpoint.inventory import quarantine_files
+from cedilla.runtime.epochs.checkpoint.inventory import quarantine_epoch, quarantine_files
 from cedilla.runtime.epochs.checkpoint.journal import JOURNAL, read_journal
 from cedilla.runtime.epochs.checkpoint.set_aside import SetAsideLine, set_aside_lines
 from cedilla.runtime.tools.inspect.replayed_rows import rows_again
 
 RECORD = "replayed.json"
 """The document of a checkpoint with the files of the quarantine whose lines were sent again, by source and code."""
-_FILE = re.compile(r"epoch=(\d+)\.jsonl")
 
 
 @frozen
@@ -120,15 +121,14 @@ def _replay(source: str, listed: Sequence[FoundFile], code: str, before: Sequenc
     lines: list[tuple[int, SetAsideLine]] = []
     files: list[str] = []
     for path in (file.path for file in listed):
-        name = name_of(path)
-        number = _FILE.fullmatch(name)
+        name, number = name_of(path), quarantine_epoch(path)
         if number is None or name in before:
             continue
         mine = [line for line in set_aside_lines(Files(), path) if line.code == code]
         if mine:
             files.append(name)
         mine.sort(key=lambda line: (line.file, line.line))
-        lines += ((int(number[1]), line) for line in mine)
+        lines += ((number, line) for line in mine)
     return Replay(source, code, tuple(lines), tuple(files))
 
 
@@ -167,20 +167,48 @@ def _free(folder: Path, name: str, suffix: str) -> Path:
 # --- the units of now ------------------------------------------------------------------------------------
 
 
+@frozen(eq=False, slots=False)
+class AccentsRead:
+    """The accents of a source in the journal, for lines that come again. They are read at first use."""
+
+    source: Source
+    state: SourceState
+    journal: Mapping[str, Any]
+
+    def misread(self, epoch: int, raw: str) -> str | None:
+        """Returns an accent after a line, or beside it, that may describe it: it would be read wrongly now. `epoch`: of
+        the line. Returns `None` without one."""
+        recorded = self.journal.get("accents", [])
+        first = min((accent["epoch"] for accent in recorded), default=None)
+        if self.journal.get("accents_read") != len(recorded) and (first is None or first >= epoch):
+            return "accents that the journal does not have any more"
+        later = (text for number, text in self._listed if number >= epoch)
+        return next((text for text in later if self._describes(text, raw)), None)
+
+    @cached_property
+    def _listed(self) -> Sequence[tuple[int, str]]:
+        recorded = self.journal.get("accents", [])
+        return [(a["epoch"], a["text"]) for a in recorded if a["source"] == self.source.name]
+
+    @cached_property
+    def _parsed(self) -> dict[str, Sequence[Accent] | EpochChange | None]:
+        return {}
+
+    def _describes(self, text: str, raw: str) -> bool:
+        """Returns False if an accent certainly does not change how a line is read."""
+        if text not in self._parsed:
+            self._parsed[text] = _parsed(text, self.source, self.state)
+        return _describes(self._parsed[text], object_of(raw))
+
+
 def _check_units(checkpoint: str, folder: CheckpointFolder, source: Source, replay: Replay) -> None:
     if folder.commit is None:
         return
-    state = folder.commit.sources[source.name]
     journal = read_journal(Files(), f"{checkpoint.rstrip('/')}/{JOURNAL}") or {}
-    listed = [recorded for recorded in journal.get("accents", []) if recorded["source"] == source.name]
-    first = min((recorded["epoch"] for recorded in journal.get("accents", [])), default=None)
-    is_whole = journal.get("accents_read") == len(journal.get("accents", []))
+    accents = AccentsRead(source, folder.commit.sources[source.name], journal)
     for epoch, line in replay.lines:
-        if not is_whole and (first is None or first >= epoch):
-            raise _before(source, line, "accents that the journal does not have any more")
-        for accent in listed:
-            if accent["epoch"] >= epoch and _describes(accent["text"], source, state, line.raw):
-                raise _before(source, line, accent["text"])
+        if (accent := accents.misread(epoch, line.raw)) is not None:
+            raise _before(source, line, accent)
 
 
 def _before(source: Source, line: SetAsideLine, accent: str) -> DiagnosticError:
@@ -193,16 +221,20 @@ def _before(source: Source, line: SetAsideLine, accent: str) -> DiagnosticError:
     )
 
 
-def _describes(text: str, source: Source, state: SourceState, raw: str) -> bool:
-    """Returns False if an accent certainly does not change how a line is read."""
-    row = object_of(raw)
+def _parsed(text: str, source: Source, state: SourceState) -> Sequence[Accent] | EpochChange | None:
+    """Returns the accents that a text stands for; `None` if its names are others by now."""
     try:
         if (change := read_epoch_change(state, text)) is not None:
-            return not isinstance(change, Grow)
-        accents = [read_accent(source, state, single) for single in single_accents(text)]
-    except DiagnosticError:  # its names are others by now
-        return True
-    for accent in accents:
+            return change
+        return [read_accent(source, state, single) for single in single_accents(text)]
+    except DiagnosticError:
+        return None
+
+
+def _describes(parsed: Sequence[Accent] | EpochChange | None, row: Mapping[str, Any]) -> bool:
+    if parsed is None or not isinstance(parsed, Sequence):
+        return not isinstance(parsed, Grow)
+    for accent in parsed:
         described = regions.attributes(accent.description)
         values = {n: row[n] for n in described if isinstance(row.get(n), int | str)}
         is_other = values.keys() == described and regions.contains(accent.description, values) is not True

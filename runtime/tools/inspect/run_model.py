@@ -32,7 +32,7 @@ from cedilla.runtime.epochs.checkpoint.ownership import Owner, has_ended, is_run
 from cedilla.runtime.tools.inspect.members import MemberTable, member_tables
 from cedilla.runtime.tools.inspect.plan_graph import plan_graph, with_state
 from cedilla.runtime.tools.inspect.quarantine_counts import QuarantineCounts, counts_of
-from cedilla.runtime.tools.inspect.replay import takes_again
+from cedilla.runtime.tools.inspect.replay import AccentsRead, takes_again
 from cedilla.runtime.tools.inspect.status import Status, facts_of, status_of
 from cedilla.runtime.tools.inspect.stream_status import Stream
 
@@ -100,7 +100,7 @@ class RunModel:
             "outputs": [_output(item, status, plan) for item in status.outputs],
             "accents": self._accents(status, journal),
             "doubtful": _doubtful(status, folder, journal),
-            "quarantine": self._set_aside(aside, status),
+            "quarantine": self._set_aside(aside, journal),
             "stop": _stop(status),
             "plan": with_state(self._plan_graph(plan), status.state, _waiting_by_node(status, plan)),
             "epochs": journal.get("epochs", []),
@@ -196,9 +196,16 @@ class RunModel:
 
     # --- errors ---
 
-    def _set_aside(self, aside: Mapping[str, Mapping[str, Mapping[str, Any]]], status: Status) -> list[Model]:
+    def _set_aside(
+        self, aside: Mapping[str, Mapping[str, Mapping[str, Any]]], journal: Mapping[str, Any]
+    ) -> list[Model]:
         assert self._folder is not None
-        meanings, plan = codes(), self._folder.stored.plan
+        meanings, plan, commit = codes(), self._folder.stored.plan, self._folder.commit
+        accents = {
+            source.name: AccentsRead(source, commit.sources[source.name], journal)
+            for source in plan.sources
+            if commit is not None and source.name in commit.sources
+        }
         of_source = [
             {
                 "source": source,
@@ -207,16 +214,21 @@ class RunModel:
                 "fix": meanings[code].fix if code in meanings else "",
                 "count": of_code["count"],
                 "newest": of_code["newest"],
-                "replay": self._replay(plan.source_of.get(source), code),
+                "replay": self._replay(code, of_code["newest"], accents.get(source)),
             }
             for source, by_code in aside.items()
             for code, of_code in by_code.items()
         ]
         return sorted(of_source, key=lambda entry: -entry["count"])[:MAX_SHOWN]
 
-    def _replay(self, source: Source | None, code: str) -> str:
-        """Returns the command for lines that are mended: one that sends them again, else one that prints them."""
-        is_sent = source is not None and takes_again(source, code)
+    def _replay(self, code: str, newest: Sequence[Mapping[str, Any]], accents: AccentsRead | None) -> str:
+        """Returns the command for lines that are mended: one that sends them again, else one that prints them. The
+        newest lines stand for all."""
+        is_sent = (
+            accents is not None
+            and takes_again(accents.source, code)
+            and all(accents.misread(line["epoch"] or 0, line["raw"]) is None for line in newest)
+        )
         return shlex.join(["cedilla", "replay", self.path, "--code", code, *([] if is_sent else ["--print"])])
 
     def _plan_graph(self, plan: Plan) -> Any:

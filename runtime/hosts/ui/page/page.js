@@ -304,8 +304,8 @@ function waysOf(source, group, name) {
       "p",
       { class: "way" },
       chip,
-      way.silent ? h("span", { class: "red" }, ` ${count(way.silent)} silent`) : "",
       h("span", { class: "k" }, ` ${way.first.join(", ")}${rest > 0 && way.first.length ? ` and ${count(rest)} more` : ""}`),
+      way.silent ? h("span", { class: "red" }, `, ${count(way.silent)} silent`) : "",
     );
   };
   return h(
@@ -316,7 +316,10 @@ function waysOf(source, group, name) {
       ? h(
           "div",
           { class: "bar", role: "img", "aria-label": shares },
-          ...ways.map((w, n) => h("i", { class: w.changed ? `s${n % 3}` : `same s${ways.slice(0, n).filter((v) => !v.changed).length % 3}`, style: `width:${(100 * w.count) / all}%` })),
+          ...ways.map((w, n) => {
+            const before = ways.slice(0, n).filter((v) => v.changed === w.changed).length;
+            return h("i", { class: `${w.changed ? "" : "same "}s${before % 3}`, style: `width:${(100 * w.count) / all}%` });
+          }),
         )
       : "",
     ...ways.map(line),
@@ -628,9 +631,10 @@ function bars(model, value, width, height) {
   );
 }
 
-const NODE = { width: 176, height: 66 };
+const NODE = { width: 176, height: 66 },
+  LEGIBLE = 0.75; // a smaller drawing is scrolled
 
-// From left to right where that fits the card, else from above, where a plan of many layers is narrower.
+// From left to right where that fits the card and stays legible, else from above if that is narrower.
 function arranged(graph, room) {
   const deep = 1 + Math.max(0, ...graph.nodes.map((n) => n.layer)),
     broad = 1 + Math.max(0, ...graph.nodes.map((n) => n.row), ...graph.edges.flatMap(([, , rows]) => rows));
@@ -641,7 +645,7 @@ function arranged(graph, room) {
   };
   const flat = size(false),
     down = size(true);
-  return flat.width <= room || flat.width <= down.width ? flat : down;
+  return LEGIBLE * flat.width <= room || flat.width <= down.width ? flat : down;
 }
 
 function plan(graph) {
@@ -733,7 +737,7 @@ function plan(graph) {
           viewBox: `0 0 ${width} ${height}`,
           width,
           height,
-          style: `max-width:100%;min-width:${Math.round(0.7 * width)}px;height:auto`,
+          style: `max-width:100%;min-width:${Math.round(LEGIBLE * width)}px;height:auto`,
           role: "group",
           "aria-label": "plan",
         },

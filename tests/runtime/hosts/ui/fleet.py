@@ -14,9 +14,9 @@ unit EUR;
 stream meters(ts: timestamp, meter: string, power: double unit W, cost?: double unit EUR)
   from json "meters" punctuated on ts;
 accent meters [[meter = "m0001", unit(power, kW)]];
-minutes := window[60 seconds on ts as minute](meters);
-mean := aggregate[avg by minute except ts, meter](minutes);
-each_one := aggregate[avg by minute, meter except ts](minutes);
+minutes := window[1 minute on ts as [minute, minute_end]](meters);
+mean := aggregate[avg by minute except ts, meter, minute_end](minutes);
+each_one := aggregate[avg by minute, meter except ts, minute_end](minutes);
 own := project[minute, meter, power as own](each_one);
 both := mean join own on minute;
 emit mean to json "mean";

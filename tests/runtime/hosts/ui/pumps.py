@@ -14,8 +14,8 @@ QUERY = """
 set suspect = warn;
 stream pumps(ts: timestamp, pump: int in {1, 2, 3, 4}, litres: double unit L, celsius?: double unit degC)
   from json "pumps" punctuated on ts;
-minutes := window[60 seconds on ts as minute](pumps);
-flow := aggregate[avg by minute except ts, pump](minutes);
+minutes := window[1 minute on ts as [minute, minute_end]](pumps);
+flow := aggregate[avg by minute except ts, pump, minute_end](minutes);
 emit flow to json "flow";
 emit pumps to json "copy";
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from cedilla.runtime.tools.inspect.members import MAX_FOUND, MemberTable
 from cedilla.runtime.tools.inspect.run_model import RunModel
 from tests.conftest import MODE
 from tests.kit.browser import opened
+from tests.kit.command import cedilla
 from tests.kit.pages import Page, served
 from tests.kit.query import Query
+from tests.kit.tiers import tiered
 from tests.runtime.hosts.ui import fleet
 
 expect.set_options(timeout=20_000)
@@ -140,3 +143,53 @@ def test_the_page_of_5000_devices_is_small(browser: Browser, sail: SparkSession,
         )
         assert tab.evaluate("document.querySelectorAll('*').length") < 2_000
         assert len(page.get("/model").text) < 200_000
+
+
+def boxes(tab: Any, selector: str) -> list[dict[str, float]]:
+    return [node.bounding_box() for node in tab.locator(selector).all()]
+
+
+@pytest.mark.parametrize("width", tiered([1280, 400, 1920]))
+def test_the_plan_is_inside_its_card_or_scrolls(browser: Browser, page: Page, width: int) -> None:
+    tab = opened(browser, page.address, width)
+    expect(tab.locator("#plan svg .node")).to_have_count(9)
+    (card,) = boxes(tab, "#plan .drawn")
+    if width == 400:
+        assert tab.evaluate("(d => d.scrollWidth > d.clientWidth)(document.querySelector('#plan .drawn'))")
+    else:
+        assert all(box["x"] + box["width"] <= card["x"] + card["width"] for box in boxes(tab, "#plan .node"))
+    assert not tab.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    assert boxes(tab, "#plan .node")[0]["width"] > 0.7 * 176
+
+
+def test_cards_keep_their_own_height(browser: Browser, page: Page) -> None:
+    tab = opened(browser, page.address)
+    expect(tab.locator("#members tbody tr")).to_have_count(MAX_FOUND)
+    heights = {name: boxes(tab, f"#{name}")[0]["height"] for name in ("members", "waits", "doubtful")}
+    assert heights["doubtful"] < 100
+    assert heights["waits"] < 200 < heights["members"]
+
+
+def test_own_units_rows_of_parquet_and_times_are_shown_as_people_write_them(
+    browser: Browser, page: Page
+) -> None:
+    tab = opened(browser, page.address)
+    tab.locator("#output-name").select_option("each_one")
+    expect(tab.locator("#output thead")).to_contain_text("cost [EUR]")
+    expect(tab.locator("#output tbody tr").first).to_contain_text("2026-11-26T08:01:00")
+    expect(tab.locator("#head")).to_contain_text("closed up to 2026-11-26 08:02:00")
+    expect(tab.locator("#members")).not_to_contain_text("[EUR")
+    expect(tab.locator("#accents .stated")).to_contain_text('[[meter = "m0001", unit(power, kW)]] line 6')
+    expect(tab.locator("#alive")).not_to_have_class("red")
+    expect(tab.locator("#aside")).to_have_text("1 line set aside")
+
+
+def test_the_copied_command_works(two_hundred: str) -> None:
+    """The line came beside an accent on its meter, so that it cannot be sent as it is."""
+    (code,) = RunModel(two_hundred).read()["quarantine"]
+    assert code["replay"] == f"cedilla replay {two_hundred} --code RQ301 --print"
+    command = shlex.split(code["replay"])[1:]
+    result = cedilla(*command)
+    assert result.exit_code == 0
+    assert '"26.4 kW"' in result.stdout
+    assert "error[RQ497]" in cedilla(*command[:-1]).stderr
