@@ -8,7 +8,6 @@ from pathlib import Path
 
 from attrs import frozen
 
-from cedilla.compiler.codegen.program import generate
 from cedilla.compiler.explain.analysis.portability import refusals
 from cedilla.compiler.expressions.engines import Engine
 from cedilla.compiler.included import Included, utf8_text
@@ -33,6 +32,8 @@ class CompiledQuery:
     @cached_property
     def program(self) -> str:
         """The text of the program; most commands need none."""
+        from cedilla.compiler.codegen.program import generate
+
         return as_utf8(generate(self.plan, self.source))  # comments name the file
 
 

@@ -6,17 +6,14 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 from lark.exceptions import UnexpectedInput
 
-from cedilla.grammar import recovery
 from cedilla.grammar.building.builder import Builder
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.formatting.expression_formatter import format_accent
-from cedilla.grammar.hints import parse_errors
-from cedilla.grammar.hints.edits import Check
 from cedilla.grammar.parsing import lalr
 from cedilla.grammar.syntax import (
     AccentText,
@@ -33,6 +30,9 @@ from cedilla.grammar.syntax import (
     accent_forms,
 )
 from cedilla.grammar.syntax.depth import check_depth, check_length
+
+if TYPE_CHECKING:
+    from cedilla.grammar.hints.edits import Check
 
 _MARKERS = 1024
 """The number of texts of markers whose nodes are kept. A stream repeats many, and several parts read each."""
@@ -157,6 +157,8 @@ def _parse(
     try:
         node = lalr.build(builder, lalr.parse(text, start))
     except UnexpectedInput as error:
+        from cedilla.grammar.hints import parse_errors  # which most texts do not need
+
         if start != "query":
             raise DiagnosticError([parse_errors.explain(error, text, source, start)]) from None
         raise DiagnosticError(_all_errors(error, text, source, builder, check)) from None
@@ -170,6 +172,8 @@ def _all_errors(
     error: UnexpectedInput, text: str, source: str, builder: Builder, check: Check | None
 ) -> list[Diagnostic]:
     """The syntax errors of a query, and what is wrong in its other statements, in the order of the text."""
+    from cedilla.grammar import recovery
+
     diagnostics, rest = recovery.errors(error, text, source, check)
     with suppress(UnexpectedInput):
         lalr.build(builder, lalr.parse(rest, "query"))

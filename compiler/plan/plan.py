@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -167,6 +166,17 @@ class Plan:
             raise ValueError("a plan has no cycles")
         return graph
 
+    @cached_property
+    def readers(self) -> dict[str, list[str]]:
+        """What reads each relation, once for each input: operators, and the emit `e` as `emit e`."""
+        readers: dict[str, list[str]] = {node.name: [] for node in (*self.sources, *self.operators)}
+        for operator in self.operators:
+            for name in operator.inputs:
+                readers[name].append(operator.name)
+        for emit in self.emits:
+            readers[emit.relation].append(f"emit {emit.name}")
+        return readers
+
     def ancestors(self, relation: str) -> list[Source | Operator]:
         """Returns the nodes that a relation is computed from, itself included, in topological order."""
         above = {relation}
@@ -187,9 +197,7 @@ class Plan:
     @cached_property
     def shared(self) -> frozenset[str]:
         """The operators whose output is used more than once."""
-        uses = Counter(name for operator in self.operators for name in operator.inputs)
-        uses.update(emit.relation for emit in self.emits)
-        return frozenset(operator.name for operator in self.operators if uses[operator.name] > 1)
+        return frozenset(operator.name for operator in self.operators if len(self.readers[operator.name]) > 1)
 
     @cached_property
     def droppable(self) -> dict[str, frozenset[str]]:

@@ -49,8 +49,8 @@ def _united_in(plan: Plan, relation: str) -> str | None:
     """The last union that all rows of a relation go to, and to nothing else on their way; `None`: to no union."""
     united = None
     while True:
-        readers = [*plan.graph.successors(relation)]
-        if len(readers) != 1 or plan.graph.number_of_edges(relation, readers[0]) != 1:
+        readers = plan.readers[relation]
+        if len(readers) != 1:
             return united
         operator = plan.operator_of.get(readers[0])
         if operator is None or not operator.unites:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import click
 
-from cedilla.grammar.diagnostics.suggestions import suggest
-from cedilla.runtime.hosts.terminal.console import Console, open_closed_streams
+from cedilla.runtime.hosts.cli.garbage import without_collections
+from cedilla.runtime.hosts.terminal.streams import open_closed_streams
 
 STOPPED = 130
 """The exit status after Ctrl-C, as a shell has it: 128 and the signal's number."""
@@ -42,6 +44,40 @@ _OPTIONS_ELSEWHERE = {
 """Maps names in other programs to options."""
 
 
+_BRIEF = ("check", "compile", "explain", "fmt", "trace")
+"""Commands that end once they have read a query, and leave little garbage."""
+
+
+class LazyCommands(MutableMapping[str, click.Command]):
+    """Commands by name, given as `module:variable`. Each is imported when it is used first, because all of them
+    together take longer than most do."""
+
+    def __init__(self, places: dict[str, str]) -> None:
+        self._commands: dict[str, str | click.Command] = {**places}
+
+    def __getitem__(self, name: str) -> click.Command:
+        command = self._commands[name]
+        if isinstance(command, str):
+            module, _, variable = command.partition(":")
+            with without_collections():
+                command = self._commands[name] = getattr(import_module(module), variable)
+            if name in Commands.pages:
+                command.epilog = f"Documentation: cedilla docs {Commands.pages[name]}"
+        return command
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._commands[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._commands)
+
+    def __len__(self) -> int:
+        return len(self._commands)
+
+
 class Commands(click.Group):
     """Commands in groups by what they are for, each with the page of the documentation that describes it."""
 
@@ -65,13 +101,6 @@ class Commands(click.Group):
         **dict.fromkeys(("init", "test", "rule", "docs"), "tools"),
     }
 
-    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
-        """A command ends its help with the page that says more."""
-        name = name or cmd.name or ""
-        if name in self.pages and cmd.epilog is None:
-            cmd.epilog = f"Documentation: cedilla docs {self.pages[name]}"
-        super().add_command(cmd, name)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         named = {name for names in self.groups.values() for name in names}
         rest = tuple(name for name in self.list_commands(ctx) if name not in named)
@@ -90,6 +119,8 @@ class Commands(click.Group):
         """Returns the command of a name. Refuses an unknown name with the nearest known one."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
+            from cedilla.grammar.diagnostics.suggestions import suggest
+
             near = _ELSEWHERE.get(name.lower()) or suggest(name, self.list_commands(ctx))
             if near is not None:
                 hint = f"did you mean `{near}`?"
@@ -99,6 +130,8 @@ class Commands(click.Group):
                 hint = f"`{ctx.command_path}` alone lists them"
             raise click.UsageError(f"there is no command `{name}`; {hint}", ctx)
         matched_name, command, rest = super().resolve_command(ctx, args)
+        if matched_name in _BRIEF:
+            ctx.with_resource(without_collections())
         if command is not None:
             _check_values(command, rest)
         return matched_name, command, rest
@@ -122,6 +155,7 @@ class Commands(click.Group):
             if isinstance(problem, BrokenPipeError):  # whoever reads the output has gone
                 raise
             from cedilla.runtime.connectors.storage.system_errors import no_memory, refused
+            from cedilla.runtime.hosts.terminal.console import Console
 
             error_of_system = refused(problem) if isinstance(problem, OSError) else no_memory(str(problem))
             ctx.exit(Console().failed(error_of_system, {}))
@@ -151,6 +185,8 @@ def _nearest_option(error: click.NoSuchOption) -> str | None:
     """Returns the likely option."""
     if error.ctx is None:
         return None
+    from cedilla.grammar.diagnostics.suggestions import suggest
+
     options = {name.lstrip("-"): name for name in _options(error.ctx.command)}
     typed = error.option_name.lstrip("-").replace("_", "-")
     near = _OPTIONS_ELSEWHERE.get(typed) or suggest(typed, options, most=2)

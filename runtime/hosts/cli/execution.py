@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -13,6 +10,7 @@ import click
 from cedilla.runtime.epochs.options.options import Options, apply
 from cedilla.runtime.epochs.options.permissions import check_modules
 from cedilla.runtime.epochs.options.places import check_inputs, check_places
+from cedilla.runtime.hosts.cli.garbage import without_collections
 from cedilla.runtime.hosts.cli.inputs import compiled_query, json_text, reported
 from cedilla.runtime.hosts.cli.options import format_option, query_argument
 from cedilla.runtime.hosts.terminal.command_options import params_of, path_options, run_options
@@ -27,7 +25,7 @@ from cedilla.runtime.hosts.terminal.watch_options import Watching, watch_options
 def run_command(query: str, options: Options, watching: Watching) -> None:
     """Compile a query and run it on an engine, Spark or Sail, until it is stopped (Ctrl-C)."""
     console = watching.console(query)
-    with _without_collections():
+    with without_collections():
         from cedilla.compiler.explain.analysis.findings import warnings as unbounded
 
         name, texts, compiled = compiled_query(query, console)
@@ -45,18 +43,6 @@ def run_command(query: str, options: Options, watching: Watching) -> None:
         plan, flow = load(compiled)
     with reported(console, texts):
         sys.exit(execute(plan, flow, options, console, watching))
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Collects no garbage while a program is loaded. Later collections, and the one at the end of the process, skip the
-    objects of the program."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 @click.command("simulate", short_help="Run a query without an engine, for small streams.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.group("import", short_help="Write accents of changes that others publish.")
-def import_group() -> None:
+def import_command() -> None:
     """Write accents of changes that others publish, one a line, for a person to review: `accent NAME from file`."""
 
 
@@ -69,7 +69,7 @@ def show(changes: Changes, output: str | None, texts: Mapping[str, str], console
     console.note(f"{counted(changes.stated, 'accent')}{f' in {output}' if output else ''}{decide}")
 
 
-@import_group.command(
+@import_command.command(
     "otel-schema",
     short_help="Import a telemetry schema of OpenTelemetry.",
     epilog="Documentation: docs/otlp.md",

@@ -4,39 +4,17 @@ from __future__ import annotations
 
 import click
 
-from cedilla.runtime.hosts.cli.commands import Commands
-from cedilla.runtime.hosts.cli.execution import (
-    doctor_command,
-    plan_command,
-    run_command,
-    simulate_command,
-    status_command,
-    verify_command,
-)
-from cedilla.runtime.hosts.cli.importing import import_group
-from cedilla.runtime.hosts.cli.learning import (
-    docs_command,
-    init_command,
-    lsp_command,
-    rule_command,
-    test_command,
-)
-from cedilla.runtime.hosts.cli.query import (
-    check_command,
-    compile_command,
-    explain_command,
-    fmt_command,
-    trace_command,
-)
-from cedilla.runtime.hosts.cli.streams import (
-    accent_command,
-    canonize_command,
-    read_command,
-    suspect_command,
-    validate_command,
-)
-from cedilla.runtime.hosts.cli.watch import replay_command, ui_command
-from cedilla.runtime.hosts.terminal.console import Console
+from cedilla.runtime.hosts.cli.commands import Commands, LazyCommands
+
+_HOMES = {
+    "execution": ("run", "simulate", "verify", "status", "doctor", "plan"),
+    "importing": ("import",),
+    "learning": ("init", "test", "rule", "docs", "lsp"),
+    "query": ("compile", "check", "explain", "trace", "fmt"),
+    "streams": ("read", "validate", "canonize", "suspect", "accent"),
+    "watch": ("ui", "replay"),
+}
+"""The module of each command, where `_command` follows its name."""
 
 
 def _version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -47,12 +25,13 @@ def _version(context: click.Context, parameter: click.Parameter, value: bool) ->
 
 def _quiet(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
+        from cedilla.runtime.hosts.terminal.console import Console
+
+        def end() -> None:
+            Console.is_quiet = False
+
         Console.is_quiet = True
-        context.call_on_close(_not_quiet)
-
-
-def _not_quiet() -> None:
-    Console.is_quiet = False
+        context.call_on_close(end)
 
 
 def _installed() -> str:
@@ -66,6 +45,13 @@ def _installed() -> str:
 
 @click.group(
     cls=Commands,
+    commands=LazyCommands(
+        {
+            name: f"cedilla.runtime.hosts.cli.{module}:{name}_command"
+            for module, names in _HOMES.items()
+            for name in names
+        }
+    ),
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Documentation: cedilla docs; a first query in five minutes: cedilla docs start",
@@ -105,34 +91,6 @@ def main(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
-
-for _command in (
-    run_command,
-    simulate_command,
-    verify_command,
-    compile_command,
-    check_command,
-    explain_command,
-    trace_command,
-    fmt_command,
-    plan_command,
-    read_command,
-    status_command,
-    ui_command,
-    replay_command,
-    doctor_command,
-    validate_command,
-    canonize_command,
-    suspect_command,
-    accent_command,
-    init_command,
-    import_group,
-    test_command,
-    rule_command,
-    docs_command,
-    lsp_command,
-):
-    main.add_command(_command)
 
 if __name__ == "__main__":
     main()

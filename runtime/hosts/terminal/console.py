@@ -10,7 +10,6 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TextIO
 
 import click
@@ -201,14 +200,6 @@ def _pace(report: EpochReport) -> str:
     if report.tuples >= _MIN_TUPLES_FOR_RATE:
         return f"{took}, {report.tuples / report.seconds:,.0f}/s"
     return took if report.seconds > 1 else f"{took}, {1 / report.seconds:.1f} epochs/s"
-
-
-def open_closed_streams() -> None:
-    """Opens the null device in the place of standard streams that the caller has closed. The next file that a library
-    opens would else have the number of one, and get messages of Java or Sail."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # it stays open
 
 
 def _colors(stream: TextIO) -> bool:

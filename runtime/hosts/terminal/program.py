@@ -26,8 +26,8 @@ from cedilla.runtime.epochs.pipeline.running_epoch import Flow
 from cedilla.runtime.epochs.pipeline.sessions import engine_of
 from cedilla.runtime.epochs.pipeline.stopping import Stopping
 from cedilla.runtime.hosts.terminal.command_options import run_options
-from cedilla.runtime.hosts.terminal.console import open_closed_streams
 from cedilla.runtime.hosts.terminal.run_console import RunConsole
+from cedilla.runtime.hosts.terminal.streams import open_closed_streams
 from cedilla.runtime.hosts.terminal.watch_options import Watching, watch_options
 from cedilla.runtime.hosts.terminal.watcher import watched
 

@@ -349,6 +349,39 @@ TOOLS = (
 )
 
 
+def loaded_by(*arguments: str) -> set[str]:
+    """The modules that a command has loaded when it ends."""
+    program = f"""
+import sys
+from cedilla.runtime.hosts.cli.main import main
+try:
+    main({[*arguments]!r})
+except SystemExit as ended:
+    assert not ended.code
+print(*sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return {*done.stdout.split()}
+
+
+def test_the_version_loads_neither_the_grammar_nor_the_compiler() -> None:
+    ours = {name for name in loaded_by("--version") if name.startswith("cedilla.")}
+    assert not {name for name in ours if name.split(".")[1] in ("grammar", "compiler")}
+    assert len(ours) < 12
+
+
+def test_a_check_loads_no_other_commands_and_writes_no_program() -> None:
+    modules = loaded_by("check", SENSORS)
+    commands = {name for name in modules if name.startswith("cedilla.runtime.hosts.cli.")}
+    assert "cedilla.runtime.hosts.cli.query" in commands
+    others = ("execution", "learning", "streams", "watch")
+    assert commands.isdisjoint(f"cedilla.runtime.hosts.cli.{name}" for name in others)
+    assert modules.isdisjoint(("cedilla.compiler.codegen.program", "cedilla.grammar.hints.parse_errors"))
+    assert modules.isdisjoint(("networkx", "pyarrow"))
+
+
 def test_no_tool_loads_spark() -> None:
     """Nor the other slow packages. One after the other in one process: the first that does is named."""
     program = f"""
