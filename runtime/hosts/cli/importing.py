@@ -72,7 +72,7 @@ def show(changes: Changes, output: str | None, texts: Mapping[str, str], console
 @import_command.command(
     "otel-schema",
     short_help="Import a telemetry schema of OpenTelemetry.",
-    epilog="Documentation: docs/otlp.md",
+    epilog="Documentation: cedilla docs otlp",
 )
 @click.argument("file", metavar="FILE")
 @import_options
