@@ -123,7 +123,9 @@ OF_SERVERS = tuple(
         "epochs/pipeline/test_cluster",
         "engines/spark/test_connect",
         "engines/spark/test_remote",
+        "connectors/topics/test_broken_topics",
         "connectors/topics/test_kafka",
+        "connectors/topics/test_kafka_fields",
         "connectors/topics/test_topic_tools",
     )
 )

@@ -16,6 +16,7 @@ from cedilla.compiler.passes.one_input import length_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
 from cedilla.compiler.plan.field_paths import TextPath, field_path_of, other_paths_of
 from cedilla.compiler.plan.formats import FORMATS, check_source_format, names_where
+from cedilla.compiler.plan.record_fields import check_record_fields
 from cedilla.compiler.plan.telemetry import check_points
 from cedilla.compiler.plan.topics import check_topic
 from cedilla.grammar import syntax
@@ -167,6 +168,7 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
     Raises RQ102 if a promised punctuation names an unknown attribute, RQ226 if a table has a folder of
     markers, RQ454 if `ordered by name` is for a source without files; and as `check_units`.
     """
+    check_record_fields(node, attributes)
     check_field_paths(node, attributes)
     check_points(node, attributes)
     check_units(node, attributes)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from cedilla.compiler.plan.formats import FORMATS, names_where
+from cedilla.compiler.plan.record_fields import ROOTS, path_of
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
 
@@ -107,6 +108,8 @@ def field_path_of(origin: syntax.Origin | None, format_: str) -> FieldPath:
         return ()
     if FORMATS[format_].has_columns and origin.root is None:
         return (origin.text,)
+    if FORMATS[format_].is_topic and origin.root in ROOTS:
+        return path_of(origin.root, origin.text)
     if origin.root == TEXT:
         return TextPath(_keys_in(origin.text, origin.span))
     return _keys_in(origin.text, origin.span) if origin.root is None else (origin.root, origin.text)

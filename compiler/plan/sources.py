@@ -27,6 +27,7 @@ from cedilla.compiler.plan.field_paths import (
     with_signs,
 )
 from cedilla.compiler.plan.formats import FORMATS, FormatKind
+from cedilla.compiler.plan.record_fields import origin_text
 from cedilla.compiler.plan.telemetry import point_paths_after
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Span, failure
@@ -115,6 +116,7 @@ class Attribute:
             unit = f" unit from {of} in {{{', '.join(unit_text(short(unit)) for unit in units)}}}"
         words = "from text" if self.in_text else "from"
         paths = " or ".join(quote(path_text(keys)) for keys in (self.keys, *self.others))
+        paths = origin_text(self.keys) or paths
         origin = f" {words} {paths}" if self.keys else ""
         type_ = self.type if self.type.element is None else f"list of {self.type.element}"
         form = form_clause(self.decimal, self.zone)
@@ -235,7 +237,8 @@ class Source:
     def levels(self) -> frozenset[FieldPath]:
         """The objects with declared attributes, as the keys that lead there; the tuple itself has no keys."""
         paths = self.paths if self.format_kind.has_objects else {}
-        return frozenset(levels(paths.get(a.name, (a.name,)) for a in self.attributes)) or frozenset({()})
+        in_values = (a for a in self.attributes if origin_text(a.keys) is None)
+        return frozenset(levels(paths.get(a.name, (a.name,)) for a in in_values)) or frozenset({()})
 
     @property
     def is_envelope(self) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cedilla.compiler.plan.field_paths import TEXT, FieldPath, path_text
 from cedilla.compiler.plan.formats import FORMATS
+from cedilla.compiler.plan.record_fields import origin_text
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean, suggest
@@ -76,6 +77,8 @@ def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attrib
         raise failure("RQ104", f"the metric `{twice}` is named twice", node.span, hint=hint)
     for declared in node.attributes:
         keys = attributes[declared.name].keys or (declared.name,)
+        if origin_text(keys) is not None:
+            continue
         span = declared.span if declared.origin is None else declared.origin.span
         if len(keys) == 1 and keys[0] in FIELDS:
             type_ = declared.type.name

@@ -144,13 +144,24 @@ class Broker:
     def admin(self) -> Any:
         return library("confluent_kafka.admin").AdminClient({"bootstrap.servers": self.address})
 
-    def topic(self, name: str, partitions: int = 2) -> str:
-        """A new topic; its address."""
+    def topic(self, name: str, partitions: int = 2, **config: str) -> str:
+        """A new topic; its address. `config`: its configuration, with `_` for points."""
         admin = self.admin  # which has to live until it is done
-        admin.create_topics([library("confluent_kafka.admin").NewTopic(name, partitions, 1)])[name].result(
-            _SECONDS
-        )
+        properties = {key.replace("_", "."): value for key, value in config.items()}
+        topic = library("confluent_kafka.admin").NewTopic(name, partitions, 1, config=properties)
+        admin.create_topics([topic])[name].result(_SECONDS)
         return f"{self.address}/{name}"
+
+    def configure(self, name: str, **config: str) -> None:
+        """Changes the configuration of a topic."""
+        of, admin = library("confluent_kafka.admin"), self.admin
+        entries = [
+            of.ConfigEntry(key.replace("_", "."), value, incremental_operation=of.AlterConfigOpType.SET)
+            for key, value in config.items()
+        ]
+        resource = of.ConfigResource(of.ConfigResource.Type.TOPIC, name, incremental_configs=entries)
+        (done,) = admin.incremental_alter_configs([resource]).values()
+        done.result(_SECONDS)
 
     def delete(self, name: str) -> None:
         admin = self.admin
@@ -174,6 +185,13 @@ class Broker:
             for item in items:
                 value = json.dumps(item) if isinstance(item, dict) else item
                 producer.produce(name, value, partition=number)
+        assert producer.flush(_SECONDS) == 0
+
+    def send_record(self, name: str, value: Item | bytes, partition: int = 0, **more: Any) -> None:
+        """A record with a key, headers or a time, as `Producer.produce` takes them."""
+        producer = library().Producer({"bootstrap.servers": self.address})
+        text = json.dumps(value) if isinstance(value, dict) else value
+        producer.produce(name, text, partition=partition, **more)
         assert producer.flush(_SECONDS) == 0
 
     def transaction(self, name: str, *items: Item) -> Any:

@@ -32,6 +32,9 @@ _LOOSE = re.compile(r"""[ \t]*\{[ \t]*["']?([^"'\\:]{4,14})["']?[ \t]*:[ \t]*["'
 _WORD = r"\$(?:accent|punctuation)(?![\w$])"
 _MEANT = re.compile(rf"""[^\w$]*{_WORD}|.*?(?:"{_WORD}"|{_WORD}\\?["'`”’]?[ \t]*[:=])""")
 """A line with the key of a marker as its first word, in double quotes, or before a colon."""
+ESCAPED = re.compile(rb"\\u00(?:24|6[1359ef]|7[045])", re.IGNORECASE)
+"""A pattern of the escaped letters of a marker's key; writers of JSON do not escape these."""
+_SIGNS = (*(key.encode() for key in KEYS), b'"[', b"'[")
 EDGE = 28
 """Number of characters at the beginning of a line that must show a similar key; scans of many lines check no more."""
 
@@ -53,6 +56,11 @@ def marker_of(
         is_alone = next(_beside(line, item), None) is None
         return (kinds[0], str(item[f"${kinds[0]}"])) if is_alone else ("malformed", line)
     return ("suspicious_key", line) if _near_key(line, item, attributes) is not None else None
+
+
+def may_have_markers(text: bytes) -> bool:
+    """Returns False if no line of a text is a marker or looks like one."""
+    return any(sign in text for sign in _SIGNS) or (b"\\" in text and ESCAPED.search(text) is not None)
 
 
 def is_near_marker(line: str, attributes: Collection[str] = ()) -> bool:

@@ -19,6 +19,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import FieldPath, TextPath
+from cedilla.compiler.plan.record_fields import origin_text
 from cedilla.compiler.plan.telemetry import keys_in_point
 from cedilla.runtime.connectors.records.json_objects import JsonObject, json_text
 from cedilla.runtime.connectors.records.nested import Paths, in_text, read_from
@@ -104,10 +105,22 @@ class PointReader:
         """Yields the data points of a request in order. Raises `ValueError` if it is malformed."""
         raw = [*self._raw(request)] if self.over else self._raw(request)
         replaced = self._replaced(raw) if isinstance(raw, list) else set[int]()
+        beside = {
+            name: request[keys[0]]
+            for name, keys in self.of_records.items()
+            if request.get(keys[0]) is not None
+        }
         for number, parts in enumerate(raw):
             point = self.point(parts)
             point.is_replaced = number in replaced
+            point.update(beside)
             yield point
+
+    @cached_property
+    def of_records(self) -> Mapping[str, FieldPath]:
+        """The attributes that are fields of the records of a topic, which are beside a request, and their paths."""
+        paths = {name: self.keys(name) for name in self.types}
+        return {name: keys for name, keys in paths.items() if origin_text(keys) is not None}
 
     @cached_property
     def ranks(self) -> Mapping[str, tuple[int, int]]:
@@ -151,7 +164,8 @@ class PointReader:
         one = {**name_and_unit, kind: {**metric[kind], "dataPoints": [point]}}
         in_scope = {**_only(scope, "scope", "schemaUrl"), "metrics": [one]}
         of = _only(resource, "resource", "schemaUrl")
-        return {"resourceMetrics": [{**of, "scopeMetrics": [in_scope]}]}
+        beside = {keys[0]: request[keys[0]] for keys in self.of_records.values() if keys[0] in request}
+        return {**beside, "resourceMetrics": [{**of, "scopeMetrics": [in_scope]}]}
 
     def _raw(self, request: Mapping[str, Any]) -> Iterator[_Parts]:
         if request and request.get("resourceMetrics") is None:

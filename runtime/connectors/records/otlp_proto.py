@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.connectors.records.lines import LONGEST_LINE, Line, lines_of, opened, too_long
-from cedilla.runtime.connectors.records.record_files import is_packed, packed, record_of
+from cedilla.runtime.connectors.records.record_files import fields_beside, is_packed, packed, record_of
 
 NO_MESSAGE = "the message is not an ExportMetricsServiceRequest in protobuf"
 PREFIX = 4
@@ -68,7 +68,8 @@ def line_of(row: bytes) -> str:
     parsed = parsed_message(row)
     from google.protobuf.json_format import MessageToDict
 
-    return json.dumps(_hexadecimal(MessageToDict(parsed, use_integers_for_enums=True)))
+    request = _hexadecimal(MessageToDict(parsed, use_integers_for_enums=True))
+    return json.dumps({**fields_beside(row), **request} if is_packed(row) else request)
 
 
 def _library() -> tuple[Any, type[Exception]]:
@@ -106,8 +107,8 @@ def request_lines(file: Path, limit: int = LONGEST_LINE) -> Generator[Line]:
 
 
 def record_line(record: bytes, position: str, fault: str) -> Line:
-    """Returns a record that is a message as a line."""
-    return _line(packed(record), position, fault)
+    """Returns a record that is a message, or the line of one, as a line of JSON."""
+    return _line(record if is_packed(record) else packed(record), position, fault)
 
 
 def _line(row: bytes, position: str, fault: str) -> Line:

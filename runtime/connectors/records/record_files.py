@@ -10,10 +10,12 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error
 from functools import lru_cache
+from typing import Any
 
 from attrs import frozen
 
 from cedilla.runtime.connectors.records.foreign import json_value
+from cedilla.runtime.connectors.records.json_objects import object_of
 
 _NAME = re.compile(
     r".*/topic=(?P<topic>[^/]+)/partition=(?P<partition>\d+)/(?P<begin>\d+)-(?P<end>\d+)\.jsonl"
@@ -65,7 +67,9 @@ def folder_of(path: str) -> str:
 
 _BREAKS = bytes.maketrans(b"\n\r", b"  ")
 _BINARY = b"\0base64:"
-"""The begin of the line of a record whose bytes are kept, because it is binary, or has line breaks and is not JSON."""
+"""The begin of the line of a record whose bytes are kept, because it is binary, or has line breaks and is not JSON. The
+fields that a query reads of a binary record come after its bytes, as an object of JSON."""
+_AFTER = b"\0"
 _MARKER = b'"$'
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
@@ -92,9 +96,9 @@ def is_binary(value: bytes) -> bool:
     return value.startswith(b"\n") and _CONTROLS.search(value) is not None
 
 
-def packed(value: bytes) -> bytes:
-    """Returns a binary record as a line."""
-    return _BINARY + b64encode(value)
+def packed(value: bytes, fields: bytes = b"") -> bytes:
+    """Returns a binary record as a line. `fields`: an object of JSON."""
+    return _BINARY + b64encode(value) + (_AFTER + fields if fields else b"")
 
 
 def is_packed(line: bytes) -> bool:
@@ -107,6 +111,11 @@ def record_of(line: bytes) -> bytes:
     if not line.startswith(_BINARY):
         return line
     try:
-        return b64decode(line[len(_BINARY) :], validate=True)
+        return b64decode(line[len(_BINARY) :].partition(_AFTER)[0], validate=True)
     except Error:
         return line
+
+
+def fields_beside(line: bytes) -> dict[str, Any]:
+    """Returns the fields of a binary record, which are on its line."""
+    return object_of(line[len(_BINARY) :].partition(_AFTER)[2])

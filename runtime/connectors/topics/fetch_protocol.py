@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from cedilla.compiler.plan.record_fields import RecordField
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.connectors.storage.files import FoundFile
@@ -21,6 +22,7 @@ class TopicSubscription:
     most: int
     skips: bool
     seconds: float
+    fields: tuple[RecordField, ...] = ()
 
 
 @frozen

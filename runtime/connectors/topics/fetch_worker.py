@@ -86,8 +86,8 @@ class _Fetcher:
         elif isinstance(request, Begin):
             self._guarded(self._begin, request)
         elif self._ready:
-            return self._hand_over()
-        if self._failure is not None:
+            self._guarded(self._check)
+        if self._failure is not None and not self._ready:
             return Answer(failure=self._failure.diagnostics)
         return self._hand_over()
 
@@ -102,6 +102,7 @@ class _Fetcher:
                 subscription.most,
                 subscription.skips,
                 subscription.seconds,
+                subscription.fields,
             )
 
     def _begin(self, request: Begin) -> None:
@@ -122,6 +123,13 @@ class _Fetcher:
             if fetched := reader.fetch(lambda: self._is_urgent):
                 self._ready.setdefault(name, []).extend(fetched)
         self._is_full = any(self._is_enough(name, files) for name, files in self._ready.items())
+
+    def _check(self) -> None:
+        """Discards the fetched records if a topic was made again, because some of them may be of the new one."""
+        ready, self._ready = self._ready, {}
+        for name in ready:
+            self._readers[name].check()
+        self._ready = ready
 
     def _is_enough(self, name: str, files: list[FoundFile]) -> bool:
         held = [records_file for file in files if (records_file := record_file(file.path)) is not None]

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from attrs import define, field
+
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 
@@ -125,17 +127,57 @@ def missing(topic: Topic, use: str, error: Any) -> DiagnosticError:
     return failure("RQ445", message, hint=hint)
 
 
-def identity_of(topic: Topic, seconds: float = SECONDS) -> str:
-    """Returns the id of a topic, which another topic of the same name does not have.
+@define(eq=False)
+class TopicState:
+    """What the brokers say about a topic besides its records, by one client that is made at the first question.
 
-    Raises `DiagnosticError`: RQ442, RQ443, RQ444.
+    `use` ends the message "..., which {use}" for a topic that does not exist (RQ445).
     """
-    admin = made("AdminClient", topic.servers, {}, "confluent_kafka.admin")
-    try:
-        (described,) = admin.describe_topics(library().TopicCollection([topic.name])).values()
-        return str(described.result(seconds).topic_id)
-    except library().KafkaException as problem:
-        raise refused(topic.servers, problem) from None
+
+    topic: Topic
+    use: str
+    seconds: float = SECONDS
+    _client: Any = field(init=False, default=None)
+
+    def identity(self) -> str:
+        """Returns the id of the topic, which another topic of the same name does not have.
+
+        Raises `DiagnosticError`: RQ442, RQ443, RQ444, RQ445 where there is no such topic.
+        """
+        topics = library().TopicCollection([self.topic.name])
+        try:
+            (described,) = self._admin.describe_topics(topics, request_timeout=self.seconds).values()
+            return str(described.result(self.seconds).topic_id)
+        except library().KafkaException as problem:
+            raise missing(self.topic, self.use, problem.args[0]) from None
+
+    def is_compacted(self) -> bool | None:
+        """Returns True if the brokers delete older records of a key; `None` if the account may not ask.
+
+        Raises `DiagnosticError` as `identity` does.
+        """
+        admin = library("confluent_kafka.admin")
+        resource = admin.ConfigResource(admin.ConfigResource.Type.TOPIC, self.topic.name)
+        try:
+            (described,) = self._admin.describe_configs([resource], request_timeout=self.seconds).values()
+            policy = described.result(self.seconds)["cleanup.policy"].value
+        except library().KafkaException as problem:
+            if problem.args[0].code() == library().KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                return None
+            raise missing(self.topic, self.use, problem.args[0]) from None
+        return "compact" in policy.split(",")
+
+    @property
+    def _admin(self) -> Any:
+        if self._client is None:
+            self._client = made("AdminClient", self.topic.servers, {}, "confluent_kafka.admin")
+        return self._client
+
+
+def compacted(topic: Topic, why: str, hint: str) -> DiagnosticError:
+    """Returns RQ504 for a topic with compaction. `why`: the reason that it cannot be used."""
+    message = f"`{topic.name}` is compacted by its brokers (`cleanup.policy`): {why}"
+    return failure("RQ504", message, hint=f"{hint}a topic with `cleanup.policy=delete`")
 
 
 def asked(servers: str, ask: Callable[[], Any]) -> Any:

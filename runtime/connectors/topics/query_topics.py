@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from attrs import define, evolve, field
 
 from cedilla.compiler.plan import Plan
+from cedilla.compiler.plan.record_fields import record_fields
 from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.connectors.records.record_files import folder_of, record_file
@@ -69,6 +70,7 @@ class Topics:
                 most or _MAX_RECORDS,
                 skips,
                 kafka_client.SECONDS,
+                record_fields(s),
             )
             for s in plan.sources
             if s.is_topic

@@ -9,11 +9,12 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from cedilla.compiler.plan.record_fields import RecordField
 from cedilla.compiler.plan.topics import Topic, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.connectors.records.lines import LONGEST_LINE, Line, too_long
 from cedilla.runtime.connectors.records.otlp_proto import record_line
-from cedilla.runtime.connectors.records.record_files import is_binary
+from cedilla.runtime.connectors.records.record_files import is_binary, is_packed
 from cedilla.runtime.connectors.topics.kafka_client import (
     READER,
     SECONDS,
@@ -23,6 +24,7 @@ from cedilla.runtime.connectors.topics.kafka_client import (
     partitions_of,
     refused,
 )
+from cedilla.runtime.connectors.topics.record_lines import with_fields
 
 _TOGETHER = 10_000
 _WAIT = 1.0
@@ -80,30 +82,45 @@ class RecordedTopic:
             self.place.topic.servers, lambda: self._consumer.get_watermark_offsets(part, timeout=SECONDS)
         )
 
-    def lines(self, partition: int, begin: int, end: int, limit: int = LONGEST_LINE) -> Iterator[Line]:
+    def lines(
+        self,
+        partition: int,
+        begin: int,
+        end: int,
+        limit: int = LONGEST_LINE,
+        fields: Sequence[RecordField] = (),
+    ) -> Iterator[Line]:
         """Yields the records of a partition from `begin` up to before `end`, with the place `topic/partition:offset`.
 
-        Leaves out blank records and those of aborted transactions.
+        `fields`: those of records that tuples get. Leaves out blank records and those of aborted transactions.
 
         Raises `DiagnosticError` RQ444 where the brokers give none for half a minute, or refuse.
         """
-        return self._lines(partition, begin, end, limit, self._line)
+        return self._lines(partition, begin, end, limit, self._line, fields)
 
     def _lines(
-        self, partition: int, begin: int, end: int, limit: int, read: Callable[[int, int, bytes, str], Line]
+        self,
+        partition: int,
+        begin: int,
+        end: int,
+        limit: int,
+        read: Callable[[int, int, bytes, str], Line],
+        fields: Sequence[RecordField],
     ) -> Iterator[Line]:
         consumer = made("Consumer", self.place.topic.servers, READER)
         try:
             part = library().TopicPartition(self.place.topic.name, partition, begin)
             asked(self.place.topic.servers, lambda: consumer.assign([part]))
-            for offset, value in self._read(consumer, partition, begin, end):
+            for offset, value in self._read(consumer, partition, begin, end, fields):
                 fault = too_long(limit) if len(value) > limit else ""
                 if fault or value.strip():
                     yield read(partition, offset, value, fault)
         finally:
             consumer.close()
 
-    def _read(self, consumer: Any, partition: int, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+    def _read(
+        self, consumer: Any, partition: int, begin: int, end: int, fields: Sequence[RecordField]
+    ) -> Iterator[tuple[int, bytes]]:
         at, heard = begin, time.monotonic()
         while at < end:
             for message in asked(self.place.topic.servers, lambda: consumer.consume(_TOGETHER, _WAIT)):
@@ -113,7 +130,8 @@ class RecordedTopic:
                 at, heard = message.offset() + 1, time.monotonic()
                 if at > end:
                     break
-                if (value := message.value()) is not None:
+                (value,) = with_fields([message], fields)
+                if value is not None:
                     yield at - 1, value
             if time.monotonic() - heard > SECONDS:
                 error = library().KafkaError(library().KafkaError._TIMED_OUT)
@@ -126,12 +144,19 @@ class RecordedTopic:
         except UnicodeDecodeError:
             return Line(value.decode("utf-8", "replace"), position, is_utf8=False, fault=fault)
 
-    def requests(self, partition: int, begin: int, end: int, limit: int = LONGEST_LINE) -> Iterator[Line]:
+    def requests(
+        self,
+        partition: int,
+        begin: int,
+        end: int,
+        limit: int = LONGEST_LINE,
+        fields: Sequence[RecordField] = (),
+    ) -> Iterator[Line]:
         """Yields the records as `lines` does, requests in protobuf as lines of JSON."""
-        return self._lines(partition, begin, end, limit, self._request)
+        return self._lines(partition, begin, end, limit, self._request, fields)
 
     def _request(self, partition: int, offset: int, value: bytes, fault: str) -> Line:
-        if not is_binary(value):
+        if not (is_binary(value) or is_packed(value)):
             return self._line(partition, offset, value, fault)
         return record_line(value, f"{self.name(partition)}:{offset}", fault)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field
 
+from cedilla.compiler.plan.record_fields import RecordField
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.records.record_files import RecordFile, one_line
@@ -19,14 +20,16 @@ from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.connectors.topics.kafka_client import (
     READER,
     SECONDS,
+    TopicState,
     asked,
-    identity_of,
+    compacted,
     library,
     made,
     missing,
     partitions_of,
     refused,
 )
+from cedilla.runtime.connectors.topics.record_lines import has_frames, with_fields, without_frames
 
 _CONSUMED_AT_ONCE = 10_000
 _IDLE_SECONDS, _SLOW_SECONDS, _MAX_SECONDS = 0.05, 1.0, 10.0
@@ -62,6 +65,9 @@ class _Records:
         if not lines:
             return 0
         text = b"\n".join(lines)
+        if has_frames(text):
+            lines = without_frames(lines)
+            text = b"\n".join(lines)
         if text.count(b"\n") != len(lines) - 1 or b"\r" in text:
             text = b"\n".join(map(one_line, lines))
         self.texts.append(text)
@@ -97,6 +103,8 @@ class TopicReader:
     """Continues after a gap instead of raising RQ446."""
     seconds: float = SECONDS
     """The time that brokers may take to answer."""
+    fields: tuple[RecordField, ...] = ()
+    """The fields of records that tuples get."""
     offsets: dict[int, int] = field(factory=dict[int, int])
     """The next offset of each partition."""
     notes: list[str] = field(factory=list[str])
@@ -110,22 +118,45 @@ class TopicReader:
     _consumer: Any = field(init=False)
     _assigned: set[int] = field(init=False, factory=set[int])
     _ended: set[int] = field(init=False, factory=set[int])
+    _state: TopicState = field(init=False)
+    _is_noted: bool = field(init=False, default=False)
     _failure: DiagnosticError | None = field(init=False, default=None)
     _written_at: int = field(init=False, default=0)
     _pending: dict[int, _Records] = field(init=False, factory=dict[int, _Records])
 
     def __attrs_post_init__(self) -> None:
-        """Connects. Raises `DiagnosticError`: RQ442, RQ443, RQ444, RQ445 where there is no such topic."""
+        """Connects. Raises `DiagnosticError`: RQ442, RQ443, RQ444, RQ445 where there is no such topic, RQ504."""
         self._consumer = made("Consumer", self.topic.servers, _OWN)
+        self._state = TopicState(self.topic, self._use, self.seconds)
         self.look()
 
     def look(self) -> None:
-        """Asks for the number of partitions. Raises RQ444, RQ445, RQ447 where the topic was deleted and made again."""
+        """Asks for the number of partitions. Raises as `check` does, and RQ504 where the topic is compacted."""
         partitions = partitions_of(self._consumer, self.topic, self._use, self.seconds)
-        identity = identity_of(self.topic, self.seconds)
+        self.check()
+        self._check_policy()
+        self.partitions = partitions
+
+    def check(self) -> None:
+        """Raises RQ444, RQ445, RQ447 where the topic was deleted and made again."""
+        identity = self._state.identity()
         if identity != (self.identity or identity):
             raise self._another(_MADE_AGAIN)
-        self.partitions, self.identity = partitions, identity
+        self.identity = identity
+
+    def _check_policy(self) -> None:
+        if self.skips:
+            return
+        is_compacted = self._state.is_compacted()
+        if is_compacted:
+            why = (
+                f"stream `{self.source}` would miss records that it has not read yet, and accents among them"
+            )
+            raise compacted(self.topic, why, "`--set gaps=skip` reads it all the same; otherwise ")
+        if is_compacted is None and not self._is_noted:
+            self._is_noted = True
+            what = f"whether `{self.topic.name}` is compacted is not known"
+            self.notes.append(f"{what}: the account may not describe its configuration")
 
     @property
     def _use(self) -> str:
@@ -246,7 +277,7 @@ class TopicReader:
             errors = [m for m in messages if m.error() is not None]
             messages = [m for m in messages if m.error() is None]
         partitions = list(map(kind.partition, messages))
-        values = list(map(kind.value, messages))
+        values = with_fields(messages, self.fields) if self.fields else list(map(kind.value, messages))
         cuts = [0, *(np.flatnonzero(np.diff(partitions)) + 1).tolist(), len(messages)] if messages else []
         size = 0
         for begin, end in pairwise(cuts):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from decimal import Decimal
 from itertools import count
 from typing import Any
@@ -16,8 +19,9 @@ from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.records.json_objects import json_text
 from cedilla.runtime.connectors.topics.kafka_client import (
     SECONDS,
+    TopicState,
     asked,
-    identity_of,
+    compacted,
     library,
     made,
     partitions_of,
@@ -55,6 +59,7 @@ def key_bytes(key: Any) -> bytes:
 _MINUTES = 10
 """The longest time that a transaction may take."""
 _POLLED = 1000
+_USE = "an output is written to"
 
 
 @define(eq=False)
@@ -69,6 +74,10 @@ class TopicWriter:
     name: str
     _producer: Any = field(init=False, default=None)
     _group: Any = field(init=False, default=None)
+    _state: TopicState = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._state = TopicState(self.topic, _USE)
 
     def connect(self) -> None:
         """Connects, and aborts the open transaction of a process that died. Raises RQ442, RQ443, RQ444."""
@@ -97,11 +106,16 @@ class TopicWriter:
         """Returns the number of partitions. Raises RQ445 where there is no such topic."""
         self.connect()
         # The producer's own request would make the brokers create a missing topic, where they do so.
-        return partitions_of(self._group, self.topic, "an output is written to")
+        return partitions_of(self._group, self.topic, _USE)
 
     def identity(self) -> str:
         """Returns the id of the topic, which another topic of the same name does not have."""
-        return identity_of(self.topic)
+        return self._state.identity()
+
+    def check_policy(self) -> None:
+        """Raises RQ504 if brokers delete older records of a key: markers have none, and brokers refuse them."""
+        if self._state.is_compacted():
+            raise compacted(self.topic, "markers have no key, and brokers refuse them", "")
 
     def is_empty(self) -> bool:
         """Returns True if no partition has a record."""
@@ -120,30 +134,44 @@ class TopicWriter:
         )
         return max(int(committed.offset), 0)
 
-    def write(self, epoch: int, records: Iterable[Record]) -> None:
-        """Writes an epoch as one transaction. Raises `DiagnosticError` RQ448."""
+    def write(self, epoch: int, records: Iterable[Record], check: Callable[[], None] = lambda: None) -> None:
+        """Writes an epoch as one transaction. Raises `DiagnosticError` RQ448, or the error of `check`, which is asked
+        before the records are committed."""
         try:
-            self._transaction(records, epoch + 1)
+            self._transaction(records, epoch + 1, check)
         except library().KafkaException as problem:
             raise self._failed(epoch, problem) from None
 
     def send(self, records: Iterable[Record]) -> None:
         """Writes records that belong to no epoch as one transaction. Raises `DiagnosticError` RQ444."""
-        asked(self.topic.servers, lambda: self._transaction(records, None))
+        asked(self.topic.servers, lambda: self._transaction(records, None, lambda: None))
 
-    def _transaction(self, records: Iterable[Record], next_epoch: int | None) -> None:
+    def _transaction(
+        self, records: Iterable[Record], next_epoch: int | None, check: Callable[[], None]
+    ) -> None:
         self.connect()
+        producer = self._producer
         try:
-            self._producer.begin_transaction()
+            producer.begin_transaction()
             for number, (partition, key, value) in enumerate(records):
                 self._send(partition, key, value)
                 if not number % _POLLED:
-                    self._producer.poll(0)
+                    producer.poll(0)
+            left = producer.flush(SECONDS)
+            check()  # now that all records are in the topic, or in one of its name
+            if left:
+                raise _timed_out()
             if next_epoch is not None:
                 done = [library().TopicPartition(self.topic.name, 0, next_epoch)]
                 group = self._group.consumer_group_metadata()
-                self._producer.send_offsets_to_transaction(done, group, SECONDS)
-            self._producer.commit_transaction(SECONDS)
+                # The call hangs for good if all brokers are away for some seconds: it forgets its own time limit.
+                _in_time(lambda: producer.send_offsets_to_transaction(done, group, SECONDS))
+            producer.commit_transaction(SECONDS)
+        except DiagnosticError:
+            with suppress(library().KafkaException):  # else brokers abort it after its time
+                producer.abort_transaction(SECONDS)
+            self.close()
+            raise
         except library().KafkaException:
             self.close()
             raise
@@ -166,3 +194,25 @@ class TopicWriter:
         if error.code() in (library().KafkaError._FENCED, library().KafkaError.INVALID_PRODUCER_EPOCH):
             hint = f"{hint}; another process has the same checkpoint"
         return failure("RQ448", message, hint=hint)
+
+
+def _timed_out() -> Exception:
+    errors = library().KafkaError
+    return library().KafkaException(errors(errors._TIMED_OUT))
+
+
+def _in_time(step: Callable[[], Any]) -> None:
+    """Takes a step in a thread. Raises `KafkaException` if it does not end in time; the thread then stays behind."""
+    done = Future[Any]()
+
+    def take() -> None:
+        try:
+            done.set_result(step())
+        except BaseException as problem:  # is raised by who waits
+            done.set_exception(problem)
+
+    threading.Thread(target=take, daemon=True).start()
+    try:
+        done.result(SECONDS)
+    except TimeoutError:
+        raise _timed_out() from None

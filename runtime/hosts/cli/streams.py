@@ -29,7 +29,7 @@ def _opened(stream: Stream, console: Console) -> tuple[Schema, list[OrderedStrea
 
     schema = schema_of(stream, console)
     with reported(console, {}):
-        return with_schema(streams_at(stream.path, markers_of(stream, schema, console)), schema)
+        return with_schema(streams_at(stream.path, markers_of(stream, schema, console), schema), schema)
 
 
 @click.command("validate", short_help="Say whether a stream is valid.")
@@ -137,7 +137,7 @@ def canonize_command(stream: Stream, rules: bool) -> None:
     used: Counter[str] | None = Counter() if rules else None
     with reported(console, {}):
         declared = schema_of(stream, console)
-        single = single_stream(stream.path, markers_of(stream, declared, console))
+        single = single_stream(stream.path, markers_of(stream, declared, console), declared)
         schema, (single,) = with_schema([single], declared)
         console.diagnostics(canonize(single.lines, schema, sys.stdout, used), {})
     for name, count in sorted((used or {}).items()):

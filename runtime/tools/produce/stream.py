@@ -104,7 +104,7 @@ class Stream:
         self._written = 0
         try:
             at = isinstance(to, str | Path)
-            streams = streams_at(self.name, markers) if at else [OrderedStream(self.name, iter(()))]
+            streams = streams_at(self.name, markers, declared) if at else [OrderedStream(self.name, iter(()))]
             schema, streams = with_schema(streams, declared)
             self._source: Source = schema.source
             if isinstance(self._tuples, Sent):

@@ -10,6 +10,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from cedilla.compiler.plan import Plan, Source
+from cedilla.compiler.plan.record_fields import record_fields
 from cedilla.compiler.regions import PARTITION
 from cedilla.runtime.connectors.records.file_lines import lines_in
 from cedilla.runtime.connectors.records.file_names import disorder_note
@@ -96,8 +97,9 @@ class SimulatedSources:
     def _records(self, source: Source, partition: int) -> Iterator[Input]:
         topic, (begin, end) = self.topics[source.name], self.ends[source.name][partition]
         if begin < end:
+            fields = record_fields(source)
             lines = topic.requests if source.format_kind.has_requests else topic.lines
-            for line in tuples_of(lines(partition, begin, end, self.plan.longest_line), source):
+            for line in tuples_of(lines(partition, begin, end, self.plan.longest_line, fields), source):
                 read = parsed(source, line)
                 item: Any = copy(read.item)
                 item[PARTITION] = partition

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
+from cedilla.compiler.plan.record_fields import record_fields
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.records.file_lines import lines_in
 from cedilla.runtime.connectors.records.lines import Line, stream_files
@@ -26,12 +27,12 @@ class OrderedStream:
     lines: Iterator[Line]
 
 
-def streams_at(path: str, markers: str | None = None) -> list[OrderedStream]:
+def streams_at(path: str, markers: str | None = None, schema: Schema | None = None) -> list[OrderedStream]:
     """Returns the streams at a path: a file, a folder or `-`; a topic, `host:9092/topic`, or one partition,
     `host:9092/topic/2`.
 
-    A topic is read up to its present end. Raises `DiagnosticError`: RQ410 without a stream; RQ441 for a
-    topic with a folder of markers; RQ442 to RQ445.
+    A topic is read up to its present end, with the fields of records that the `schema` has. Raises `DiagnosticError`:
+    RQ410 without a stream; RQ441 for a topic with a folder of markers; RQ442 to RQ445.
     """
     if (address := place_of(path)) is None or Path(path).exists():
         return [OrderedStream(path, stream_lines(path, markers))]
@@ -39,12 +40,15 @@ def streams_at(path: str, markers: str | None = None) -> list[OrderedStream]:
         hint = "markers are records of the topic: one in each partition that it concerns"
         raise failure("RQ441", f"a topic has no folder of markers, and {path} is one", hint=hint)
     topic = RecordedTopic(address)
-    return [OrderedStream(topic.name(n), topic.lines(n, *topic.ends(n))) for n in topic.partitions]
+    fields = () if schema is None else record_fields(schema.source)
+    return [
+        OrderedStream(topic.name(n), topic.lines(n, *topic.ends(n), fields=fields)) for n in topic.partitions
+    ]
 
 
-def single_stream(path: str, markers: str | None = None) -> OrderedStream:
+def single_stream(path: str, markers: str | None = None, schema: Schema | None = None) -> OrderedStream:
     """Returns the only stream at a path. Raises as `streams_at`; RQ410 if there are several."""
-    first, *others = streams_at(path, markers)
+    first, *others = streams_at(path, markers, schema)
     if others:
         message = f"the topic at {path} has {len(others) + 1} partitions, and each is a stream of its own"
         raise failure("RQ410", message, hint=f"one of them: {path.partition('?')[0]}/0")

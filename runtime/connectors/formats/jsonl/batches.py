@@ -66,8 +66,7 @@ class JsonBatches(PathBatches):
     def parsed_with_paths(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """Returns the columns of lines that are one object each; `None` if the parser refuses some line."""
         count = len(starts)
-        has_lists = any(type_.element is not None for type_ in self.types.values())
-        if not (self.paths or has_lists) and (uniform := self._uniform(text, starts, ends)) is not None:
+        if (uniform := self._uniform(text, starts, ends)) is not None:
             return [*uniform, pa.nulls(count, pa.string())]
         if _may_be_deep(text, starts, ends):
             return None
@@ -114,10 +113,16 @@ class JsonBatches(PathBatches):
         return type_ == STRING or isinstance(self.paths.get(name), TextPath)
 
     def _uniform(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
-        """Returns the values of lines of one form; `None` if they may differ."""
+        """Returns the values of lines of one form; `None` if they may differ, or are not all plain fields."""
+        keys = self._keys
+        types = {path[0]: self.types[name] for name, path in keys.items()}
+        are_plain = all(len(path) == 1 and not isinstance(path, TextPath) for path in keys.values())
+        has_lists = any(type_.element is not None for type_ in types.values())
+        if not are_plain or has_lists or len(types) < len(self.types):
+            return None
         lines, lengths = joined(text, starts, ends), ends - starts
         begins = np.append(0, np.cumsum(lengths[:-1] + 1))
-        return columns(lines, begins, begins + lengths, self.types) if is_utf8(lines) else None
+        return columns(lines, begins, begins + lengths, types) if is_utf8(lines) else None
 
     def _table(self, text: bytes) -> pa.Table | None:
         """Returns the parsed table of some lines, `None` if the parser refuses them.
@@ -128,7 +133,7 @@ class JsonBatches(PathBatches):
         """
         wanted = self.types
         parsed = {k: STRING if self._is_text(n, wanted[n]) else wanted[n] for n, k in self._keys.items()}
-        types = {keys: _parsed_as(type_) for keys, type_ in parsed.items()}
+        types = {keys: parsed_as(type_) for keys, type_ in parsed.items()}
         while True:
             if crashes_parsers(text, types.values()):
                 return None
@@ -274,7 +279,7 @@ def _may_be_texts(text: bytes, keys: FieldPath) -> bool:
     return False
 
 
-def _parsed_as(type_: Type) -> pa.DataType:
+def parsed_as(type_: Type) -> pa.DataType:
     """Returns the type to parse. The parser accepts invalid moments, so moments are parsed as texts."""
     return pa.string() if type_.name in FROM_TEXTS else arrow_type(type_)
 

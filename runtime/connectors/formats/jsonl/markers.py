@@ -12,7 +12,7 @@ from cedilla.runtime.connectors.formats.lines.blocks import BLANK, Block, place_
 from cedilla.runtime.connectors.formats.lines.text_format import FoundMarker
 from cedilla.runtime.connectors.records.json_objects import parse_line
 from cedilla.runtime.connectors.records.lines import json_over_lines
-from cedilla.runtime.connectors.records.near_markers import EDGE, KEYS, marker_of
+from cedilla.runtime.connectors.records.near_markers import EDGE, ESCAPED, KEYS, marker_of
 
 _KEYS = tuple((key.encode(), b"$") for key in KEYS)
 """The keys of markers in any quotes, each with a byte of it that few lines contain."""
@@ -20,8 +20,6 @@ _TEXTS = ((b'"[', b"["), (b"'[", b"'"))
 """The start of a marker's text, also for keys that are only similar; each with the rarer of its bytes."""
 _LIKELY = (*(sign for sign, _ in _TEXTS), b'"$')
 _ESCAPE = (b"\\u00", b"\\")
-_ESCAPED = re.compile(rb"\\u00(?:24|6[1359ef]|7[045])", re.IGNORECASE)
-"""An escaped letter of a marker's key; writers of JSON do not escape these."""
 _USUAL = re.compile(rb'\{"\$(accent|punctuation)": ?"((?:[ !#-\[\]-~]|\\")*+)"\}\r?')
 """The usual form of markers in ASCII, which needs no other parsing."""
 _OPENING = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r]*\n)*([ \t]*(?:\[[^\n]*?|\{[ \t]*))\r?(?:\n|\Z)")
@@ -38,7 +36,7 @@ def markers_in(block: Block) -> Iterator[FoundMarker]:
         if begin not in lines and _is_likely(text[begin : min(end, begin + _WINDOW)]):
             lines[begin] = end
     if (escape := place_of(*_ESCAPE, text)) >= 0:
-        for match in _ESCAPED.finditer(text, escape):
+        for match in ESCAPED.finditer(text, escape):
             begin, end = block.line_around(match.start())
             lines[begin] = end
     for begin, end in sorted(lines.items()):

@@ -16,6 +16,7 @@ from cedilla.runtime.connectors.formats.otlp.points import Requests
 from cedilla.runtime.connectors.records.json_objects import JsonObject, parse_line
 from cedilla.runtime.connectors.records.otlp import NO_REQUEST, PointReader
 from cedilla.runtime.connectors.records.otlp_proto import is_message, line_of, parsed_message
+from cedilla.runtime.connectors.records.record_files import fields_beside
 from cedilla.runtime.connectors.records.rejections import REPLACED
 
 
@@ -45,10 +46,12 @@ class PointBatches(TextBatches):
 
     def _parsed_messages(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         try:
-            messages = [parsed_message(text[begin:end]) for begin, end in zip(starts, ends, strict=True)]
+            rows = [text[begin:end] for begin, end in zip(starts, ends, strict=True)]
+            messages = [parsed_message(row) for row in rows]
         except ValueError:
             return None
-        return Requests(self.reader).columns_of_messages(messages, starts, self.types)
+        fields = [*map(fields_beside, rows)] if self.reader.of_records else []
+        return Requests(self.reader).columns_of_messages(messages, starts, self.types, fields)
 
     def parse_block(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         columns = self.parsed(text, starts, ends)

@@ -17,7 +17,7 @@ from attrs import frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan.field_paths import FieldPath
-from cedilla.runtime.connectors.formats.jsonl.batches import read_json
+from cedilla.runtime.connectors.formats.jsonl.batches import parsed_as, read_json
 from cedilla.runtime.connectors.formats.lines.batches import FROM_TEXTS, fits, one_array, read_texts
 from cedilla.runtime.connectors.formats.lines.blocks import Places
 from cedilla.runtime.connectors.formats.otlp.levels import Kind, Refused, field_at, inside
@@ -73,31 +73,52 @@ class Requests:
     def columns(self, text: bytes, starts: Places, types: Mapping[str, Type]) -> list[pa.Array] | None:
         """Returns the columns and positions of the data points of lines that begin at `starts`; `None` if some lines
         may be different. The caller has checked that each line looks like one object."""
-        keys = {name: self.reader.keys(name) for name in types}
-        read = {**keys, **(OF_INSTANCE if self.reader.over else {})}
+        of_records = self._of_records(types)
         try:
-            table = read_json(text, {"resourceMetrics": _schema(read)}, infer=False)
+            parsed = {"resourceMetrics": self._schema(types), **of_records}
+            table = read_json(text, parsed, infer=False)
             if table.num_rows != len(starts):
                 return None
-            return self._columns(one_array(table.column("resourceMetrics").chunks), starts, types, keys)
+            requests, *beside = (one_array(table.column(name).chunks) for name in parsed)
+            return self._columns(requests, starts, types, dict(zip(of_records, beside, strict=True)))
         except (pa.ArrowInvalid, Refused):
             return None
 
     def columns_of_messages(
-        self, messages: Sequence[Any], starts: Places, types: Mapping[str, Type]
+        self,
+        messages: Sequence[Any],
+        starts: Places,
+        types: Mapping[str, Type],
+        fields: Sequence[Mapping[str, Any]],
     ) -> list[pa.Array] | None:
-        """Returns the same for requests in protobuf."""
-        keys = {name: self.reader.keys(name) for name in types}
-        read = {**keys, **(OF_INSTANCE if self.reader.over else {})}
+        """Returns the same for requests in protobuf. `fields`: those of the record of each message."""
         kept = [number for number, message in enumerate(messages) if message.resource_metrics]
         try:
-            requests = lists_of([messages[n] for n in kept], "resourceMetrics", _schema(read))
-            return self._columns(requests, starts[kept], types, keys)
-        except (pa.ArrowInvalid, Refused):
+            requests = lists_of([messages[n] for n in kept], "resourceMetrics", self._schema(types))
+            beside = {
+                name: pa.array([fields[n].get(name) for n in kept], type_)
+                for name, type_ in self._of_records(types).items()
+            }
+            return self._columns(requests, starts[kept], types, beside)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, Refused):
             return None
 
+    def _of_records(self, types: Mapping[str, Type]) -> dict[str, pa.DataType]:
+        """Returns the types of the fields of records, by their keys."""
+        return {
+            keys[0]: parsed_as(types[name]) for name, keys in self.reader.of_records.items() if name in types
+        }
+
+    def _schema(self, types: Mapping[str, Type]) -> pa.DataType:
+        keys = {name: self.reader.keys(name) for name in types if name not in self.reader.of_records}
+        return _schema({**keys, **(OF_INSTANCE if self.reader.over else {})})
+
     def _columns(
-        self, requests: pa.ListArray, starts: Places, types: Mapping[str, Type], keys: Mapping[str, FieldPath]
+        self,
+        requests: pa.ListArray,
+        starts: Places,
+        types: Mapping[str, Type],
+        beside: Mapping[str, pa.Array],
     ) -> list[pa.Array]:
         if requests.null_count:
             raise Refused
@@ -115,7 +136,7 @@ class Requests:
             )
         ]
         columns = [
-            one_array([_column(kind, keys[name], type_) for kind in kinds])
+            one_array([self._column(kind, name, type_, beside) for kind in kinds])
             if kinds
             else pa.array([], arrow_type(type_))
             for name, type_ in types.items()
@@ -131,6 +152,16 @@ class Requests:
         replaced = replaced_points(self.reader, kinds)[order]
         faults = pc.if_else(pa.array(replaced), REPLACED, pa.nulls(len(lines), pa.string()))
         return [*columns, faults, places]
+
+    def _column(self, kind: Kind, name: str, type_: Type, beside: Mapping[str, pa.Array]) -> pa.Array:
+        """Returns the values of an attribute for the points of a kind. Raises `Refused`, `ArrowInvalid`."""
+        keys = self.reader.keys(name)
+        if keys[0] not in beside:
+            return _column(kind, keys, type_)
+        column = beside[keys[0]].take(pa.array(kind.points.lines))
+        if type_.name == "decimal" and not fits(column):
+            raise Refused
+        return _of_texts(column, type_) if pa.types.is_string(column.type) else column
 
 
 def _column(kind: Kind, keys: FieldPath, type_: Type) -> pa.Array:

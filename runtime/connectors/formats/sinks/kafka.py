@@ -30,7 +30,7 @@ class KafkaSink(JsonLinesSink):
         self._topic = topic
         self._dealer: Dealer | None = None
         self._made: TopicWriter | None = None
-        self._next: int | None = None  # the first epoch that is not written, if known
+        self._next = 0  # the first epoch that is not written; 0 if it is not known
 
     @classmethod
     def of(cls, files: Files, checkpoint: str, emit: Emit) -> KafkaSink:
@@ -48,11 +48,11 @@ class KafkaSink(JsonLinesSink):
             raise self._another("holds records of another output")
         output = json.loads(self._files.read(record))
         writer = self._writer(output["name"])
-        if self._next is None:
-            self._check(writer, output["topic"])
-            self._next = writer.next_epoch()
+        self._check(writer, output["topic"])
+        self._next = self._next or writer.next_epoch()
         if self._next <= number:
-            writer.write(number, self._records(staged, output["partitions"]))
+            records = self._records(staged, output["partitions"])
+            writer.write(number, records, lambda: self._check(writer, output["topic"]))
             self._next = number + 1
         self._forget(staged)
 
@@ -69,9 +69,10 @@ class KafkaSink(JsonLinesSink):
 
     def check_fresh(self) -> bool:
         """Returns True if the topic contains no record; then starts the output. Raises `DiagnosticError`: RQ442 to
-        RQ445."""
+        RQ445, RQ504."""
         name = f"cedilla-{uuid4().hex}"
         writer = self._writer(name)
+        writer.check_policy()
         if not writer.is_empty():
             return False
         output = {"name": name, "topic": writer.identity(), "partitions": writer.partitions()}

@@ -35,7 +35,7 @@ from cedilla.runtime.connectors.records.record_files import (
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.connectors.topics.fetch_process import FetchProcess
 from cedilla.runtime.connectors.topics.fetch_protocol import Answer, Position, TopicSubscription
-from cedilla.runtime.connectors.topics.kafka_client import library, settings
+from cedilla.runtime.connectors.topics.kafka_client import TopicState, library, settings
 from cedilla.runtime.connectors.topics.query_topics import Topics
 from cedilla.runtime.connectors.topics.topic_reader import TopicReader
 from cedilla.runtime.connectors.topics.topic_writer import TopicWriter, key_bytes
@@ -183,9 +183,8 @@ def test_a_topic_that_is_made_anew_during_a_run_is_noticed(
     identities = ["old", "old", "new", "new"]
     monkeypatch.setattr("cedilla.runtime.connectors.topics.topic_reader.made", lambda *arguments: None)
     monkeypatch.setattr("cedilla.runtime.connectors.topics.topic_reader.partitions_of", lambda *arguments: 1)
-    monkeypatch.setattr(
-        "cedilla.runtime.connectors.topics.topic_reader.identity_of", lambda *arguments: identities.pop(0)
-    )
+    monkeypatch.setattr(TopicState, "identity", lambda *arguments: identities.pop(0))
+    monkeypatch.setattr(TopicState, "is_compacted", lambda state: False)
     reader = TopicReader("r", Topic("host:9092", "r"), str(tmp_path), Files(), 10)
     reader.look()
     for _ in range(2):
@@ -400,9 +399,8 @@ def test_files_have_the_records_and_where_any_are_missing_their_offsets(
         "cedilla.runtime.connectors.topics.topic_reader.made", lambda *arguments: Consumer(values)
     )
     monkeypatch.setattr("cedilla.runtime.connectors.topics.topic_reader.partitions_of", lambda *arguments: 1)
-    monkeypatch.setattr(
-        "cedilla.runtime.connectors.topics.topic_reader.identity_of", lambda *arguments: "one"
-    )
+    monkeypatch.setattr(TopicState, "identity", lambda *arguments: "one")
+    monkeypatch.setattr(TopicState, "is_compacted", lambda state: False)
     reader = TopicReader("r", Topic("host:9092", "r"), str(tmp_path), Files(), len(values))
     reader.offsets = {0: 5}
     actual: list[tuple[str, bytes, list[int] | None]] = []

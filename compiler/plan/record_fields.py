@@ -1,0 +1,104 @@
+"""Fields of the records of a topic beside their value: `from record "schema"`, `from header "ce_type"`.
+
+The reader of a topic writes such a field into the tuple, under a key that is its path. Files of recorded records have
+the same keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from cedilla.compiler.plan.formats import FORMATS, names_where
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
+from cedilla.grammar.formatting.expression_formatter import quote
+
+if TYPE_CHECKING:
+    from cedilla.compiler.plan.sources import Attribute, Source
+
+RECORD, HEADER = "record", "header"
+ROOTS = (RECORD, HEADER)
+"""The words before the name of a field of a record, and before the key of a header."""
+_PREFIX = f"@{RECORD}."
+_OF_HEADER = f"{_PREFIX}{HEADER}."
+_ANY = ("string", "int", "long", "double", "decimal", "boolean", "timestamp", "date", "version")
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "key": _ANY,
+    "timestamp": ("timestamp", "long"),
+    "partition": ("int", "long"),
+    "offset": ("long",),
+    "schema": ("int", "long", "string"),
+}
+"""The fields of a record, and the types of an attribute that reads each of them."""
+
+
+@frozen
+class RecordField:
+    """A field of records that an attribute reads. `path`: its key in the tuple. `header`: the key of a header, `None`
+    for another field. `type`: the name of the attribute's type."""
+
+    path: str
+    name: str
+    header: str | None
+    type: str
+
+
+def path_of(root: str, name: str) -> tuple[str, ...]:
+    """Returns the path of a field of records, which is one key."""
+    return (f"{_OF_HEADER if root == HEADER else _PREFIX}{name}",)
+
+
+def origin_text(keys: tuple[str, ...]) -> str | None:
+    """Returns the clause of a field of records, `record "schema"`; `None` for other paths."""
+    if len(keys) != 1 or not keys[0].startswith(_PREFIX):
+        return None
+    if keys[0].startswith(_OF_HEADER):
+        return f"{HEADER} {quote(keys[0].removeprefix(_OF_HEADER))}"
+    return f"{RECORD} {quote(keys[0].removeprefix(_PREFIX))}"
+
+
+def record_fields(source: Source) -> tuple[RecordField, ...]:
+    """Returns the fields of records that a topic's attributes read; none for other sources."""
+    if not source.is_topic:
+        return ()
+    return tuple(_fields((a.keys, a.type.name) for a in source.attributes))
+
+
+def _fields(attributes: Iterable[tuple[tuple[str, ...], str]]) -> Iterable[RecordField]:
+    for keys, type_ in attributes:
+        if origin_text(keys) is None:
+            continue
+        is_header = keys[0].startswith(_OF_HEADER)
+        name = keys[0].removeprefix(_OF_HEADER if is_header else _PREFIX)
+        yield RecordField(keys[0], HEADER if is_header else name, name if is_header else None, type_)
+
+
+def check_record_fields(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
+    """Raises RQ503 for a field of records in a source that is no topic, an unknown one, or one of another type."""
+    for declared in node.attributes:
+        origin, attribute = declared.origin, attributes[declared.name]
+        if origin is None:
+            continue
+        if origin.root in ROOTS and not FORMATS[node.format].is_topic:
+            message = f"`{declared.name}` is read from a record of a topic, and `{node.name}` is `from {node.format}`"
+            hint = f"records are those of {' and '.join(names_where(lambda kind: kind.is_topic))}"
+            if FORMATS[node.format].has_objects:
+                hint += f'; `from "{origin.root}.{origin.text}"` is a path into the tuple'
+            raise failure("RQ503", message, origin.span, hint=hint)
+        if not FORMATS[node.format].is_topic or origin_text(attribute.keys) is None:
+            continue
+        (field,) = _fields([(attribute.keys, declared.type.name)])
+        if field.header is None and field.name not in FIELDS:
+            hint = did_you_mean(field.name, FIELDS, "fields")
+            if field.name.startswith(HEADER):
+                hint = 'a header is read by its own key, `from header "ce_type"`'
+            raise failure("RQ503", f"a record has no field `{field.name}`", origin.span, hint=hint)
+        types = _ANY if field.header is not None else FIELDS[field.name]
+        if declared.type.name not in types or declared.type.element is not None:
+            shown = "list" if declared.type.element is not None else declared.type.name
+            message = f"the {field.name} of a record is no {shown}"
+            raise failure("RQ503", message, declared.span, hint=f"it is read as `{'`, `'.join(types)}`")
