@@ -72,6 +72,7 @@ def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
         "markers": source.markers,
         "markers_only": source.markers_only,
         "partitioned": source.partitioned,
+        "registry": source.registry,
         "by_name": source.by_name,
         "droppable": sorted(plan.droppable[source.name]),
         "line": source.line,
@@ -266,6 +267,8 @@ def source_facts(source: Source) -> list[str]:
         facts += [f"metric {quote(new)} over {quote(old)}" for new, old in source.over]
     if source.partitioned is not None:
         facts.append(f"partitioned by {source.partitioned}")
+    if source.registry is not None:
+        facts.append(f"registry {quote(source.registry)}")
     if source.by_name:
         facts.append("ordered by name")
     if source.none:

@@ -55,6 +55,7 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
         metrics=node.metrics,
         over=node.over,
         partitioned=node.partitioned,
+        registry=node.registry,
         by_name=node.by_name,
         markers_only=node.markers_only,
         none=frozenset(node.none),
@@ -202,6 +203,9 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
         raise failure("RQ454", message, node.span, hint=hint)
     if FORMATS[node.format].is_topic:
         check_topic(node)
+    elif node.registry is not None:
+        hint = "a registry has the schemas of records of a topic, `from kafka`"
+        raise failure("RQ441", f"`registry` is for topics, and `{node.name}` has files", node.span, hint=hint)
     elif node.partitioned is not None:
         hint = "the files of a folder are one stream, in one order"
         raise failure(

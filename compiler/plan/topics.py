@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from attrs import frozen
 
+from cedilla.compiler.plan.formats import FORMATS
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
@@ -45,8 +46,19 @@ def topic_of(path: str, span: Span | None = None) -> Topic:
     return Topic(match["servers"], match["name"], key or None)
 
 
+_REGISTRY = re.compile(r"https?://[^\s/?#@,]+(?:/[^\s?#@,]*)?")
+
+
+def check_registry(address: str, span: Span | None = None) -> None:
+    """Raises RQ440 if a text is not the address of a registry of schemas."""
+    if _REGISTRY.fullmatch(address) is None:
+        message = "the text after `registry` is not the address of a registry"
+        hint = '`"http://host:8081"`; a user and a password belong into the file of Kafka\'s properties'
+        raise failure("RQ440", message, span, hint=hint)
+
+
 def check_topic(node: syntax.StreamDeclaration) -> None:
-    """Raises RQ440 if a topic has no address, RQ441 if its declaration has clauses that topics cannot have.
+    """Raises RQ440 if a topic or its registry has no address, RQ441 for clauses that topics cannot have.
 
     Stored plans contain `-` in place of the address.
     """
@@ -56,6 +68,13 @@ def check_topic(node: syntax.StreamDeclaration) -> None:
     if node.kind == "table":
         hint = "a table is read to its end, and a topic has none: a `stream`, or a folder"
         raise failure("RQ441", f"a topic is a stream, and `{node.name}` is a table", node.span, hint=hint)
+    if node.registry is not None:
+        check_registry(node.registry, node.span)
+        if FORMATS[node.format].has_requests:
+            hint = "requests of OpenTelemetry have no schema of a registry; records of `kafka` may"
+            raise failure(
+                "RQ441", f"`{node.name}` is `from {node.format}`, without schemas", node.span, hint=hint
+            )
     if node.markers is not None:
         hint = "markers are records of the topic: one in each partition that it concerns"
         raise failure(

@@ -95,12 +95,14 @@ class Builder(ClauseBuilder):
         heartbeats = [clause for clause in clauses if isinstance(clause, syntax.Heartbeat)]
         folders = [clause for clause in clauses if isinstance(clause, syntax.MarkerFolder)]
         keys = [clause for clause in clauses if isinstance(clause, syntax.PartitionedBy)]
+        registries = [clause for clause in clauses if isinstance(clause, syntax.Registry)]
         orders = [clause for clause in clauses if isinstance(clause, syntax.OrderedBy)]
         words = [clause for clause in clauses if isinstance(clause, syntax.NoneWords)]
         once: dict[str, Sequence[syntax.Node]] = {
             "markers": folders,
             "heartbeat": heartbeats,
             "partitioned by": keys,
+            "registry": registries,
             "ordered by": orders,
             "none": words,
         }
@@ -123,6 +125,7 @@ class Builder(ClauseBuilder):
             bool(folders) and folders[0].only,
             words[0].words if words else (),
             tuple(pair for clause in clauses if isinstance(clause, syntax.Metrics) for pair in clause.over),
+            registries[0].address if registries else None,
             span=self._span(meta),
         )
 

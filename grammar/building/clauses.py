@@ -35,6 +35,9 @@ class ClauseBuilder(MarkerBuilder):
             self._string(path), named, tuple(map(self._string, others)), span=self._span(meta)
         )
 
+    def registry(self, meta: Meta, address: Token) -> syntax.Registry:
+        return syntax.Registry(self._string(address), span=self._span(meta))
+
     def none(self, meta: Meta, *words: Token) -> syntax.NoneWords:
         return syntax.NoneWords(tuple(map(self._string, words)), span=self._span(meta))
 

@@ -123,6 +123,8 @@ def _stream(stream: syntax.StreamDeclaration) -> str:
     head = f"{stream.kind} {stream.name}("
     attributes = [_attribute(attribute) for attribute in stream.attributes]
     clauses = [f"from {stream.format} {quote(stream.path)}"]
+    if stream.registry is not None:
+        clauses[0] += f" registry {quote(stream.registry)}"
     clauses += [f"punctuated on {', '.join(scheme)}" for scheme in stream.punctuated]
     if stream.heartbeat is not None:
         clauses.append(_heartbeat(stream.heartbeat))

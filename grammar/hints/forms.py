@@ -21,6 +21,7 @@ CLAUSES = {
     "markers": 'markers "path"',
     "metrics": 'metrics "http.server.duration"',
     "partitioned": "partitioned by k",
+    "registry": 'registry "http://host:8081"',
     "ordered": "ordered by name",
     "none": 'none {"NA", "-"}',
 }

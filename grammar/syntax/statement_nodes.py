@@ -95,6 +95,13 @@ class PartitionedBy(Node):
 
 
 @frozen
+class Registry(Node):
+    """`registry "http://host:8081"`."""
+
+    address: str
+
+
+@frozen
 class OrderedBy(Node):
     """`ordered by name`."""
 
@@ -106,7 +113,8 @@ class StreamDeclaration(Node):
     `markers`: a folder of markers, in addition to that of the tuples; `metrics`: those whose data points are read;
     `over`: pairs of these, of which the first is taken where an instance sends both; `partitioned`: the attribute each
     of whose values comes from one partition of a topic; `by_name`: files are read in the order of their names;
-    `markers_only`: markers among the tuples are bad tuples; `none`: texts of fields that mean an undefined value.
+    `markers_only`: markers among the tuples are bad tuples; `none`: texts of fields that mean an undefined value;
+    `registry`: the address of the schemas by which records of a topic are read.
     """
 
     kind: OneOf["stream", "table"]
@@ -124,6 +132,7 @@ class StreamDeclaration(Node):
     markers_only: bool = False
     none: tuple[str, ...] = ()
     over: tuple[tuple[str, str], ...] = ()
+    registry: str | None = None
 
 
 @frozen

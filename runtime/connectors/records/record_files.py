@@ -68,7 +68,8 @@ def folder_of(path: str) -> str:
 _BREAKS = bytes.maketrans(b"\n\r", b"  ")
 _BINARY = b"\0base64:"
 """The begin of the line of a record whose bytes are kept, because it is binary, or has line breaks and is not JSON. The
-fields that a query reads of a binary record come after its bytes, as an object of JSON."""
+fields that a query reads of a binary record come after its bytes, as an object of JSON, and then the reason of a reader
+that refuses it."""
 _AFTER = b"\0"
 _MARKER = b'"$'
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -96,9 +97,11 @@ def is_binary(value: bytes) -> bool:
     return value.startswith(b"\n") and _CONTROLS.search(value) is not None
 
 
-def packed(value: bytes, fields: bytes = b"") -> bytes:
-    """Returns a binary record as a line. `fields`: an object of JSON."""
-    return _BINARY + b64encode(value) + (_AFTER + fields if fields else b"")
+def packed(value: bytes, fields: bytes = b"", fault: str = "") -> bytes:
+    """Returns a binary record as a line. `fields`: an object of JSON. `fault`: the reason of its reader, if it is not a
+    tuple."""
+    parts = (_BINARY + b64encode(value), fields, fault.encode())
+    return _AFTER.join(parts).rstrip(_AFTER)
 
 
 def is_packed(line: bytes) -> bool:
@@ -106,16 +109,29 @@ def is_packed(line: bytes) -> bool:
     return line.startswith(_BINARY)
 
 
+def fault_of(line: bytes) -> str:
+    """Returns the reason of a reader for a record that is not a tuple, or an empty text."""
+    _, _, fault = _parts(line) if is_packed(line) else (b"", b"", b"")
+    return fault.decode("utf-8", "replace").rstrip("\r\n")
+
+
 def record_of(line: bytes) -> bytes:
     """Returns the bytes of the record of a line that is not a tuple."""
     if not line.startswith(_BINARY):
         return line
     try:
-        return b64decode(line[len(_BINARY) :].partition(_AFTER)[0], validate=True)
+        return b64decode(_parts(line)[0], validate=True)
     except Error:
         return line
 
 
 def fields_beside(line: bytes) -> dict[str, Any]:
     """Returns the fields of a binary record, which are on its line."""
-    return object_of(line[len(_BINARY) :].partition(_AFTER)[2])
+    return object_of(_parts(line)[1])
+
+
+def _parts(line: bytes) -> tuple[bytes, bytes, bytes]:
+    """Returns the bytes of a binary record in base64, its fields, and the reason why it is not a tuple."""
+    record, _, others = line[len(_BINARY) :].partition(_AFTER)
+    fields, _, fault = others.partition(_AFTER)
+    return record, fields, fault

@@ -23,6 +23,9 @@ class TopicSubscription:
     skips: bool
     seconds: float
     fields: tuple[RecordField, ...] = ()
+    registry: str | None = None
+    schemas: str = ""
+    """The folder that keeps the schemas of the registry."""
 
 
 @frozen

@@ -23,6 +23,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.connectors.records.record_files import record_file
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.connectors.topics.fetch_protocol import Answer, Begin, Connect, Position, Take
+from cedilla.runtime.connectors.topics.registry import FramedRecords
 from cedilla.runtime.connectors.topics.topic_reader import TopicReader
 
 _LOOK = 5.0
@@ -94,6 +95,9 @@ class _Fetcher:
     def _connect(self, request: Connect) -> None:
         files = Files()
         for subscription in request.subscriptions:
+            frames = None
+            if subscription.registry is not None:
+                frames = FramedRecords.of(subscription.registry, files, subscription.schemas)
             self._readers[subscription.source] = TopicReader(
                 subscription.source,
                 subscription.topic,
@@ -103,6 +107,7 @@ class _Fetcher:
                 subscription.skips,
                 subscription.seconds,
                 subscription.fields,
+                frames=frames,
             )
 
     def _begin(self, request: Begin) -> None:

@@ -41,6 +41,7 @@ _OURS = frozenset(
         "enable.idempotence",
         "debug",
         "log_level",
+        "schema.registry.url",
     }
 )
 """Properties that a user may not set, because results depend on them or because they print secrets."""
@@ -51,10 +52,14 @@ def library(name: str = "confluent_kafka") -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        hint = "pip install 'cedilla[kafka]'"
-        raise failure(
-            "RQ442", "topics require the client of Kafka, which is not installed", hint=hint
-        ) from None
+        is_registry = name.endswith("schema_registry")
+        what = (
+            "a registry of schemas requires its client"
+            if is_registry
+            else "topics require the client of Kafka"
+        )
+        hint = f"pip install 'cedilla[{'avro' if is_registry else 'kafka'}]'"
+        raise failure("RQ442", f"{what}, which is not installed", hint=hint) from None
 
 
 def settings(servers: str, own: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,7 +67,19 @@ def settings(servers: str, own: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises `DiagnosticError` RQ443 where the file is missing or malformed. The message contains no value.
     """
-    return {**_of_user(), "bootstrap.servers": servers, "log_level": 0, **own}
+    return {**_of_brokers(), "bootstrap.servers": servers, "log_level": 0, **own}
+
+
+def registry_settings() -> dict[str, str]:
+    """Returns the settings of the client of a registry, as the user's file has them after `schema.registry.`.
+
+    Raises `DiagnosticError` RQ443 as `settings` does.
+    """
+    return {n.removeprefix(_REGISTRY): v for n, v in _of_user().items() if n.startswith(_REGISTRY)}
+
+
+def _of_brokers() -> dict[str, str]:
+    return {name: value for name, value in _of_user().items() if not name.startswith(_REGISTRY)}
 
 
 def _of_user() -> dict[str, str]:
@@ -87,6 +104,7 @@ def _of_user() -> dict[str, str]:
     return properties
 
 
+_REGISTRY = "schema.registry."
 _FORM = "lines `NAME=VALUE` with properties of librdkafka: `security.protocol`, `sasl.username`, `ssl.ca.location`"
 
 
@@ -97,7 +115,7 @@ def made(kind: str, servers: str, own: Mapping[str, Any], module: str = "conflue
         return getattr(client_module, kind)(settings(servers, own))
     except library().KafkaException as problem:
         # The library's message may contain the value: ours has the name only.
-        names = [name for name in _of_user() if f'"{name}"' in str(problem)]
+        names = [name for name in _of_brokers() if f'"{name}"' in str(problem)]
         what = (
             f"`{names[0]}` is not a property, or its value is not valid"
             if names

@@ -71,6 +71,8 @@ class Topics:
                 skips,
                 kafka_client.SECONDS,
                 record_fields(s),
+                s.registry,
+                f"{checkpoint.rstrip('/')}/schemas/{s.name}",
             )
             for s in plan.sources
             if s.is_topic

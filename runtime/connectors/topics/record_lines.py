@@ -21,8 +21,8 @@ from cedilla.runtime.connectors.records.near_markers import marker_of, may_have_
 from cedilla.runtime.connectors.records.record_files import is_binary, packed
 from cedilla.runtime.connectors.topics.kafka_client import library
 
-_ID_HEADER = "__value_schema_id"
-_LENGTHS = {0: 5, 1: 17}
+ID_HEADER = "__value_schema_id"
+LENGTHS = {0: 5, 1: 17}
 """The lengths of frames, by their first byte."""
 _OBJECT = re.compile(rb"[ \t\r\n]*\{[ \t\r\n]*(\}?)")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false")
@@ -43,22 +43,33 @@ def without_frames(values: Iterable[bytes]) -> list[bytes]:
 
 def _frame(value: bytes) -> int:
     """Returns the length of the frame before JSON; 0 if there is none."""
-    length = _LENGTHS.get(value[0], 0) if value else 0
+    length = LENGTHS.get(value[0], 0) if value else 0
     return length if length and _OBJECT.match(value, length) is not None else 0
 
 
-def with_fields(messages: Sequence[Any], fields: Sequence[RecordField]) -> list[bytes | None]:
-    """Returns the values of records with some fields, without frames; `None` for a record without a value."""
+def with_fields(
+    messages: Sequence[Any], fields: Sequence[RecordField], lines: Sequence[bytes | None] | None = None
+) -> list[bytes | None]:
+    """Returns the values of records with some fields, without frames; `None` for a record without a value. `lines`: the
+    values as a registry's schemas read them."""
     values: list[bytes | None] = list(map(library().Message.value, messages))
+    bare = [value and value[_frame(value) :] for value in values] if lines is None else [*lines]
     if not fields:
-        return [value and value[_frame(value) :] for value in values]
+        return bare
     start = b"{" + b",".join(json.dumps(field.path, ensure_ascii=False).encode() + b":%b" for field in fields)
-    has_markers = may_have_markers(b"\n".join(filter(None, values)))
-    columns = [_READ[field.name](messages, values, field) for field in fields]
+    has_markers = may_have_markers(b"\n".join(filter(None, bare)))
+    # A registry knows what follows a frame, so each frame counts; without one it is that before an object.
+    framed = values if lines is None else [value and frame_of(value) + b"{" for value in values]
+    columns = [_READ[field.name](messages, framed, field) for field in fields]
     return [
-        value and _with_fields(value[_frame(value) :], start, texts, has_markers=has_markers)
-        for value, texts in zip(values, zip(*columns, strict=True), strict=True)
+        value and _with_fields(value, start, texts, has_markers=has_markers)
+        for value, texts in zip(bare, zip(*columns, strict=True), strict=True)
     ]
+
+
+def frame_of(value: bytes) -> bytes:
+    """Returns the frame with which a record begins, whatever follows."""
+    return value[: LENGTHS.get(value[0], 0)] if value else b""
 
 
 def _with_fields(value: bytes, start: bytes, texts: tuple[bytes, ...], *, has_markers: bool) -> bytes:
@@ -91,10 +102,10 @@ def _keys(messages: Sequence[Any], values: _Values, field: RecordField) -> list[
 
 
 def _headers(messages: Sequence[Any], values: _Values, field: RecordField) -> list[bytes]:
-    return [_json(_header(message, field.header), field.type) for message in messages]
+    return [_json(header_of(message, field.header), field.type) for message in messages]
 
 
-def _header(message: Any, key: str | None) -> bytes | None:
+def header_of(message: Any, key: str | None) -> bytes | None:
     """Returns the value of a header; of several with the same key, the last one."""
     headers: list[tuple[str, bytes | None]] = message.headers() or []
     return next((value for name, value in reversed(headers) if name == key), None)
@@ -130,7 +141,7 @@ def _offsets(messages: Sequence[Any], values: _Values, field: RecordField) -> li
 def _schemas(messages: Sequence[Any], values: _Values, field: RecordField) -> list[bytes]:
     """Returns the ids of schemas: those in headers, else those in frames."""
     heads = (
-        (_header(message, _ID_HEADER), value or b"") for message, value in zip(messages, values, strict=True)
+        (header_of(message, ID_HEADER), value or b"") for message, value in zip(messages, values, strict=True)
     )
     return [_schema(value[: _frame(value)] if head is None else head, field.type) for head, value in heads]
 
@@ -140,7 +151,7 @@ def _schema(frame: bytes, type_: str) -> bytes:
     """Returns the id of a schema in a frame: a number, or a UUID as text. Another text stays, and is set aside."""
     if not frame:
         return _NULL
-    if _LENGTHS.get(frame[0]) != len(frame):
+    if LENGTHS.get(frame[0]) != len(frame):
         return _json(frame, "string")
     id_ = frame[1:]
     return _json(str(UUID(bytes=id_) if len(id_) == 16 else int.from_bytes(id_)).encode(), type_)

@@ -14,7 +14,7 @@ from cedilla.compiler.plan.topics import Topic, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.connectors.records.lines import LONGEST_LINE, Line, too_long
 from cedilla.runtime.connectors.records.otlp_proto import record_line
-from cedilla.runtime.connectors.records.record_files import is_binary, is_packed
+from cedilla.runtime.connectors.records.record_files import fault_of, is_binary, is_packed, record_of
 from cedilla.runtime.connectors.topics.kafka_client import (
     READER,
     SECONDS,
@@ -25,6 +25,7 @@ from cedilla.runtime.connectors.topics.kafka_client import (
     refused,
 )
 from cedilla.runtime.connectors.topics.record_lines import with_fields
+from cedilla.runtime.connectors.topics.registry import FramedRecords
 
 _TOGETHER = 10_000
 _WAIT = 1.0
@@ -57,17 +58,21 @@ def place_of(path: str) -> Place | None:
 
 @define(eq=False)
 class RecordedTopic:
-    """The partitions that a place names, each an ordered stream of its own (theory G38).
+    """The partitions that a place names, each an ordered stream of its own (theory G38). `registry`: the address of the
+    registry with the schemas of its records.
 
-    Raises `DiagnosticError`: RQ442 to RQ445; RQ410 where the topic has no such partition.
+    Raises `DiagnosticError`: RQ442 to RQ445; RQ505 as `SchemaRegistry`; RQ410 where the topic has no such partition.
     """
 
     place: Place
+    registry: str | None = None
     partitions: Sequence[int] = field(init=False)
+    _frames: FramedRecords | None = field(init=False)
     _consumer: Any = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         topic = self.place.topic
+        self._frames = None if self.registry is None else FramedRecords.of(self.registry)
         self._consumer = made("Consumer", topic.servers, READER)
         self.partitions = self.place.partitions(partitions_of(self._consumer, topic, "is to be read"))
 
@@ -130,7 +135,8 @@ class RecordedTopic:
                 at, heard = message.offset() + 1, time.monotonic()
                 if at > end:
                     break
-                (value,) = with_fields([message], fields)
+                lines = None if self._frames is None else self._frames.lines([message])
+                (value,) = with_fields([message], fields, lines)
                 if value is not None:
                     yield at - 1, value
             if time.monotonic() - heard > SECONDS:
@@ -139,6 +145,9 @@ class RecordedTopic:
 
     def _line(self, partition: int, offset: int, value: bytes, fault: str) -> Line:
         position = f"{self.name(partition)}:{offset}"
+        if self._frames is not None and is_packed(value):
+            fault = fault_of(value) or fault
+            value = record_of(value)
         try:
             return Line(value.decode("utf-8"), position, fault=fault)
         except UnicodeDecodeError:

@@ -30,6 +30,7 @@ from cedilla.runtime.connectors.topics.kafka_client import (
     refused,
 )
 from cedilla.runtime.connectors.topics.record_lines import has_frames, with_fields, without_frames
+from cedilla.runtime.connectors.topics.registry import FramedRecords
 
 _CONSUMED_AT_ONCE = 10_000
 _IDLE_SECONDS, _SLOW_SECONDS, _MAX_SECONDS = 0.05, 1.0, 10.0
@@ -113,6 +114,8 @@ class TopicReader:
     """The offset at which the run began to read each partition."""
     goals: dict[int, int] = field(factory=dict[int, int])
     """The end offset of each partition when the run began."""
+    frames: FramedRecords | None = None
+    """Reads the records of a topic with a registry."""
     partitions: int = field(init=False)
     identity: str = field(init=False, default="")
     _consumer: Any = field(init=False)
@@ -277,7 +280,8 @@ class TopicReader:
             errors = [m for m in messages if m.error() is not None]
             messages = [m for m in messages if m.error() is None]
         partitions = list(map(kind.partition, messages))
-        values = with_fields(messages, self.fields) if self.fields else list(map(kind.value, messages))
+        lines = list(map(kind.value, messages)) if self.frames is None else self.frames.lines(messages)
+        values = with_fields(messages, self.fields, lines) if self.fields else lines
         cuts = [0, *(np.flatnonzero(np.diff(partitions)) + 1).tolist(), len(messages)] if messages else []
         size = 0
         for begin, end in pairwise(cuts):

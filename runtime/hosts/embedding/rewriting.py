@@ -86,6 +86,7 @@ def _declared(node: syntax.StreamDeclaration, data: StagedData) -> syntax.Stream
         path=data.folder,
         metrics=node.metrics if requests else (),
         partitioned=None,
+        registry=None,
         by_name=False,
         none=(),
     )

@@ -46,7 +46,7 @@ class SimulatedSources:
         ends: dict[str, dict[int, tuple[int, int]]] = {}
         for source in plan.sources:
             if source.is_topic and (address := place_of(source.path)) is not None:
-                topic = topics[source.name] = RecordedTopic(address)
+                topic = topics[source.name] = RecordedTopic(address, source.registry)
                 offsets = {n: topic.ends(n) for n in topic.partitions}
                 chosen = None if until is None else until.get(source.name, {})
                 ends[source.name] = {

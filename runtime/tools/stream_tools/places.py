@@ -31,15 +31,15 @@ def streams_at(path: str, markers: str | None = None, schema: Schema | None = No
     """Returns the streams at a path: a file, a folder or `-`; a topic, `host:9092/topic`, or one partition,
     `host:9092/topic/2`.
 
-    A topic is read up to its present end, with the fields of records that the `schema` has. Raises `DiagnosticError`:
-    RQ410 without a stream; RQ441 for a topic with a folder of markers; RQ442 to RQ445.
+    A topic is read up to its present end, with the fields and the registry of records that the `schema` has. Raises
+    `DiagnosticError`: RQ410 without a stream; RQ441 for a topic with a folder of markers; RQ442 to RQ445.
     """
     if (address := place_of(path)) is None or Path(path).exists():
         return [OrderedStream(path, stream_lines(path, markers))]
     if markers is not None:
         hint = "markers are records of the topic: one in each partition that it concerns"
         raise failure("RQ441", f"a topic has no folder of markers, and {path} is one", hint=hint)
-    topic = RecordedTopic(address)
+    topic = RecordedTopic(address, None if schema is None else schema.source.registry)
     fields = () if schema is None else record_fields(schema.source)
     return [
         OrderedStream(topic.name(n), topic.lines(n, *topic.ends(n), fields=fields)) for n in topic.partitions

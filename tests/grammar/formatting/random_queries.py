@@ -235,6 +235,16 @@ STATEMENTS = (
         st.lists(STRINGS, min_size=2, max_size=4, unique=True),
         st.lists(st.booleans(), min_size=3, max_size=3),
     )
+    | make(
+        syntax.StreamDeclaration,
+        st.just("stream"),
+        NAMES,
+        several(DECLARED),
+        st.just("kafka"),
+        STRINGS,
+        *(st.just(default) for default in ((), None, None, None, (), None, False, False, (), ())),
+        optional(STRINGS),
+    )
     | st.sampled_from([(name, value) for name, values in SETTINGS.items() for value in values]).map(
         lambda setting: syntax.Setting(*setting, span=HERE)
     )

@@ -38,6 +38,7 @@ from cedilla.runtime.connectors.formats.source import quoted
 from cedilla.runtime.connectors.records.arrow_types import arrow_type
 from cedilla.runtime.connectors.records.json_objects import DEEPEST, JsonObject, parse_line
 from cedilla.runtime.connectors.records.nested import by_names
+from cedilla.runtime.connectors.records.record_files import fault_of
 from cedilla.runtime.connectors.records.rejections import no_object
 from cedilla.runtime.engines.spark.workers import in_workers
 
@@ -58,6 +59,8 @@ class JsonBatches(PathBatches):
         return tuple_lines(block)
 
     def item(self, row: bytes) -> JsonObject:
+        if fault := fault_of(row):
+            raise ValueError(fault)
         try:
             return by_names(parse_line(row.decode().strip("\r")), self.paths)
         except ValueError as problem:

@@ -36,6 +36,7 @@ _AT_ONCE = (
     (("punctuated",), "`punctuated on`", "it promises, and changes nothing in a run"),
     (("metrics", "over"), "`metrics`", "data points of these are read from now on"),
     (("partitioned",), "`partitioned by`", _CLOSED),
+    (("registry",), "`registry`", "schemas that are not in the checkpoint are asked for there"),
     (("by_name",), "`ordered by name`", "it orders the files that come from now on"),
     (("none",), "`none`", "these words mean undefined in files that come from now on"),
     (("heartbeat",), "`heartbeat`", _CLOSED),
