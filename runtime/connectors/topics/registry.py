@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, Protocol
 from uuid import UUID
 
 from attrs import define, field, frozen
@@ -16,13 +17,10 @@ from cedilla.runtime.connectors.records.avro import AvroReader
 from cedilla.runtime.connectors.records.record_files import one_line, packed
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.topics.kafka_client import PROPERTIES, library, registry_settings
+from cedilla.runtime.connectors.topics.record_lines import ID_HEADER, LENGTHS, frame_of, header_of
 
 _SECONDS = 10
 _RETRIES = 2
-_LENGTHS = {0: 5, 1: 17}
-"""The lengths of frames by their first byte: a number in four bytes, or a UUID, is the id of a schema."""
-_ID_HEADER = "__value_schema_id"
-"""The header that has the frame, if it is not in front of the record."""
 _ASKED_AGAIN = 5.0
 """The time in seconds after which the registry is asked again for an id that it did not know."""
 _MARKER = b'"$'
@@ -152,15 +150,47 @@ class KeptSchemas:
         return schema
 
 
-_Read = Callable[[bytes], bytes]
+class RecordReader(Protocol):
+    """Reads the records of one schema."""
+
+    def line(self, record: bytes) -> bytes:
+        """Returns a record as a line. Raises `ValueError` with the reason if it is not of the schema."""
+        ...
+
+    def lines(self, records: Sequence[bytes]) -> list[bytes | None]:
+        """Returns each record as a line, and `None` for those that `line` refuses."""
+        ...
+
+
+class _JsonReader:
+    """Reads records of JSON, whose schema is not asked."""
+
+    def line(self, record: bytes) -> bytes:
+        return one_line(record)
+
+    def lines(self, records: Sequence[bytes]) -> list[bytes | None]:
+        return [*map(one_line, records)]
+
+
+@frozen
+class _Unreadable:
+    """Refuses the records of a schema."""
+
+    why: str
+
+    def line(self, record: bytes) -> bytes:
+        raise ValueError(self.why)
+
+    def lines(self, records: Sequence[bytes]) -> list[bytes | None]:
+        return [None] * len(records)
 
 
 @define(eq=False)
 class FramedRecords:
-    """Makes lines of records with the id of a schema. What is no tuple stays with its bytes and the reason."""
+    """Makes lines of records with the id of a schema. Any other record stays with its bytes and the reason."""
 
     schemas: KeptSchemas
-    _readers: dict[int | UUID, _Read] = field(init=False, factory=dict[int | UUID, _Read])
+    _readers: dict[int | UUID, RecordReader] = field(init=False, factory=dict[int | UUID, RecordReader])
     _unknown: dict[int | UUID, float] = field(init=False, factory=dict[int | UUID, float])
     """The time at which the registry may be asked again for an id."""
 
@@ -171,27 +201,43 @@ class FramedRecords:
 
     def lines(self, messages: Sequence[Any]) -> list[bytes | None]:
         """Returns the line of each message, and `None` for those without a value. Raises RQ442, RQ505."""
-        values = map(library().Message.value, messages)
-        return [v if v is None else self.line(v, _head(m)) for v, m in zip(values, messages, strict=True)]
+        heads = [header_of(message, ID_HEADER) for message in messages]
+        values: list[bytes | None] = list(map(library().Message.value, messages))
+        lines, alike = list[bytes | None]([None] * len(values)), dict[bytes, list[int]]()
+        for number, value in enumerate(values):
+            if value is not None:
+                alike.setdefault(_frame(value, heads[number]), []).append(number)
+        for frame, numbers in alike.items():
+            some = [(values[number] or b"", heads[number]) for number in numbers]
+            for number, line in zip(numbers, self._lines(frame, some), strict=True):
+                lines[number] = line
+        return lines
+
+    def _lines(self, frame: bytes, records: Sequence[tuple[bytes, bytes | None]]) -> list[bytes]:
+        """Returns the lines of records with the same frame, each with the one in its header."""
+        lines: list[bytes | None] = [None] * len(records)
+        if frame and len(frame) == LENGTHS.get(frame[0]):
+            with suppress(ValueError):  # the reason of each record comes below
+                reader = self._reader(_id_in(frame))
+                lines = reader.lines([v if head is not None else v[len(frame) :] for v, head in records])
+        return [self.line(*of) if line is None else line for line, of in zip(lines, records, strict=True)]
 
     def line(self, value: bytes, head: bytes | None = None) -> bytes:
         """Returns the line of a record. Markers have no frame. `head`: the frame in a header. Raises RQ442, RQ505."""
-        begin = 0 if head is not None else _LENGTHS.get(value[0], 0) if value else 0
-        frame = value[:begin] if head is None else head
+        frame = _frame(value, head)
         if not frame:
             if not value or (value.lstrip().startswith(b"{") and _MARKER in value):
                 return one_line(value)
             return packed(value, fault="the record does not begin with the id of its schema")
-        if len(frame) != _LENGTHS.get(frame[0]):
+        if len(frame) != LENGTHS.get(frame[0]):
             return packed(value, fault="the record is cut off in the id of its schema")
-        id_ = int.from_bytes(frame[1:]) if len(frame) == _LENGTHS[0] else UUID(bytes=frame[1:])
         try:
-            return self._reader(id_)(value[begin:])
+            return self._reader(_id_in(frame)).line(value[len(frame) :] if head is None else value)
         except ValueError as problem:
             return packed(value, fault=str(problem))
 
-    def _reader(self, id_: int | UUID) -> _Read:
-        """Returns the reader of a schema. Raises `ValueError` with the reason if there is none."""
+    def _reader(self, id_: int | UUID) -> RecordReader:
+        """Returns the reader of a schema. Raises `ValueError` with the reason if it cannot be read."""
         if (reader := self._readers.get(id_)) is not None:
             return reader
         schema, now = None, time.monotonic()
@@ -204,25 +250,23 @@ class FramedRecords:
         return reader
 
 
-def _head(message: Any) -> bytes | None:
-    """Returns the frame that is in a header."""
-    return next((value for name, value in message.headers() or () if name == _ID_HEADER), None)
+def _frame(value: bytes, head: bytes | None) -> bytes:
+    """Returns the frame of a record: that in its header, else the one with which it begins."""
+    return frame_of(value) if head is None else head
 
 
-def _reader_of(schema: RegisteredSchema, id_: int | UUID) -> _Read:
-    why = f"its schema {id_} is of {schema.kind.capitalize()}, and Avro and JSON are read"
+def _id_in(frame: bytes) -> int | UUID:
+    return int.from_bytes(frame[1:]) if len(frame) == LENGTHS[0] else UUID(bytes=frame[1:])
+
+
+def _reader_of(schema: RegisteredSchema, id_: int | UUID) -> RecordReader:
     match schema.kind:
         case "AVRO":
             try:
-                return AvroReader(schema.text, schema.references).line
+                return AvroReader(schema.text, schema.references)
             except ValueError as problem:
-                why = f"{problem} (schema {id_})"
+                return _Unreadable(f"{problem} (schema {id_})")
         case "JSON":
-            return one_line
-        case _:
-            pass
-
-    def refuse(record: bytes) -> bytes:
-        raise ValueError(why)
-
-    return refuse
+            return _JsonReader()
+        case kind:
+            return _Unreadable(f"its schema {id_} is of {kind.capitalize()}, and Avro and JSON are read")
