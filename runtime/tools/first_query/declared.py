@@ -29,6 +29,8 @@ from cedilla.runtime.tools.first_query.roles import (
 )
 from cedilla.runtime.tools.first_query.samples import Sample
 
+_OWN = ("begin", "end", "n")
+"""Names that the query gives: attributes take others if the format lets them, else the query does."""
 _OTLP_FIELDS = (
     *("metric", "unit", "kind", "time", "start", "value", "count", "sum", "temporality"),
     *("schema", "scope_version"),
@@ -145,13 +147,20 @@ class Declared:
     def _free_name(self, path: FieldPath) -> str:
         plain = re.sub(r"\W+", "_", path[-1]).strip("_")
         short = plain if plain and not plain[0].isdigit() else f"n_{plain}"
-        taken = {*self.names.values(), "begin", "end", "n"}
+        taken = {*self.names.values(), *(_OWN if self.kind.has_any_names else ())}
         options = (
             short,
             "_".join(re.sub(r"\W+", "_", key) for key in path),
             *(f"{short}_{n}" for n in range(2, 999)),
         )
         return next(name for name in options if name not in taken and is_name(name))
+
+    @property
+    def own(self) -> tuple[str, str, str]:
+        """The names of a window's bounds and of the count of its tuples; no attribute has them."""
+        names = {*self.names.values()}
+        begin, end, count = (f"window_{word}" if word in names else word for word in _OWN)
+        return begin, end, count
 
     def attributes(self) -> list[Attribute]:
         """Returns the attributes in the order of their fields."""

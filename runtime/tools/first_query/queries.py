@@ -96,15 +96,16 @@ def _steps(stream: Declared, prefix: str) -> Iterator[str]:
     length, result = window_of(axis), f"{prefix}averages"
     if axis.guess.is_time:
         result, length = f"{prefix}by_{length}", f"1 {length}"
-    results, by = stream.results(_measured(stream)), [*stream.groups(), "begin", "end"]
-    yield f"{prefix}windows := window[{length} on {stream.names[axis.path]} as [begin, end]]({below});"
-    yield f"{result} := aggregate[{', '.join([*results, 'count() as n'])} by {', '.join(by)}]({prefix}windows);"
+    begin, end, count = stream.own
+    results, by = stream.results(_measured(stream)), [*stream.groups(), begin, end]
+    yield f"{prefix}windows := window[{length} on {stream.names[axis.path]} as [{begin}, {end}]]({below});"
+    yield f"{result} := aggregate[{', '.join([*results, f'count() as {count}'])} by {', '.join(by)}]({prefix}windows);"
     if axis.guess.scale:  # a window of numbers has numbers as bounds
         function = {1_000_000: "timestamp_seconds", 1000: "timestamp_millis", 1: "timestamp_micros"}[
             axis.guess.scale
         ]
-        bounds = [f"{function}({bound}) as {bound}" for bound in ("begin", "end")]
-        items = [*by[:-2], *bounds, *(text.rpartition(" as ")[2] for text in results), "n"]
+        bounds = [f"{function}({bound}) as {bound}" for bound in (begin, end)]
+        items = [*by[:-2], *bounds, *(text.rpartition(" as ")[2] for text in results), count]
         yield f"{result}_moments := project[{', '.join(items)}]({result});"
         result = f"{result}_moments"
     yield _emitted(stream.name, result)

@@ -204,11 +204,8 @@ class Stream:
     def _write(
         self, target: Target | Writable, text: str, parts: Sequence[int], put: Callable[[Any], object]
     ) -> None:
-        if target is self._tuples and isinstance(target, Published) and is_delta(self.name):
-            hint = "a job that appends to it; a folder of markers: `--markers FOLDER`"
-            raise failure(
-                "RQ435", f"{self.name} is a Delta table, into which no lines are written", hint=hint
-            )
+        if target is self._tuples and isinstance(target, Published):
+            self._check_format()
         checkers = [self._checkers[part] for part in parts]
         before = [checker.state for checker in checkers]
         (line,) = tuples_of([Line(text, f"{self.name}:+{self._written + 1}")], self._source)
@@ -226,6 +223,18 @@ class Stream:
         self._written += 1
         for doubt in doubts.values():
             self._on_warning(doubt)
+
+    def _check_format(self) -> None:
+        """Raises RQ435 for a folder in which the readers of the stream would not see lines of JSON."""
+        kind = self._source.format_kind
+        if is_delta(self.name):
+            hint = "a job that appends to it; a folder of markers: `--markers FOLDER`"
+            raise failure(
+                "RQ435", f"{self.name} is a Delta table, into which no lines are written", hint=hint
+            )
+        if not (kind.has_objects or kind.has_requests or kind.columnar):
+            message = f"the query reads {self.name} as {kind.name}, and only lines of JSON are written here"
+            raise failure("RQ435", message, hint="a folder of markers: `--markers FOLDER`")
 
     def _as_parquet(self, lines: Sequence[str]) -> bytes:
         (checker,) = self._checkers.values()

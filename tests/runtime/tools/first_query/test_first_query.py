@@ -226,6 +226,24 @@ def test_a_query_over_data_runs_and_says_what_was_seen(root: Path, name: str) ->
     assert any('"n": ' in line or '"a": ' in line for line in simulated.stdout.splitlines())
 
 
+@pytest.mark.parametrize("form", ["parquet", "csv", "json"])
+def test_columns_may_have_the_names_that_the_query_gives(root: Path, form: str) -> None:
+    """A format without paths cannot give an attribute another name than its column's."""
+    (root / "r").mkdir()
+    rows = [{"ts": 1_577_836_800 + 10 * i, "n": i, "end": i, "x": i / 2} for i in range(40)]
+    match form:
+        case "parquet":
+            typed = [{**row, "ts": BEGIN + timedelta(seconds=row["n"])} for row in rows]
+            parquet.write_table(pa.Table.from_pylist(typed), root / "r" / "1.parquet")
+        case "csv":
+            lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+            (root / "r" / "1.csv").write_text("\n".join(lines) + "\n", "utf-8")
+        case _:
+            (root / "r" / "1.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    _, query = _begun("r", "r")
+    assert ("as window_n" if form == "parquet" else "as n ") in query
+
+
 def test_a_file_and_data_elsewhere_are_read_with_permission(root: Path) -> None:
     RENAMED(root / "data")
     _begun("stream_0", "data/0.jsonl")

@@ -193,6 +193,21 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     assert code_of(lambda: Stream("/proc/no/1.jsonl", schema="a: int")) == "RQ431"
 
 
+@pytest.mark.parametrize("form", ["csv", "xml"])
+def test_a_folder_whose_readers_would_not_see_a_line_of_json(tmp_path: Path, form: str) -> None:
+    """The line would be lost in silence: as the header of a CSV file, or beside the elements of XML."""
+    query = f'stream r(a: int, x: double) from {form} "r" markers "ops"; emit r to json "out";'
+    for folder in ("r", "ops"):
+        (tmp_path / folder).mkdir()
+    with Stream(tmp_path / "r", query=query) as stream, pytest.raises(DiagnosticError) as caught:
+        stream.alter("x", "y -> y * 2")
+    assert [d.code for d in caught.value.diagnostics] == ["RQ435"]
+    assert list((tmp_path / "r").iterdir()) == []
+    with Stream(tmp_path / "r", query=query, markers=tmp_path / "ops") as stream:
+        stream.alter("x", "y -> y * 2", "a = 1")
+    assert len(list((tmp_path / "ops").iterdir())) == 1
+
+
 def test_a_full_disk_leaves_the_stream_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No line, or a part of one, is written: the line is refused, and comes again."""
     file = tmp_path / "1.jsonl"
