@@ -8,14 +8,8 @@ from typing import Any
 
 from attrs import asdict
 
-from cedilla.compiler.explain.analysis.reactions import (
-    OTHER,
-    SIGNS,
-    attributes_of,
-    described,
-    reaction,
-    summary,
-)
+from cedilla.compiler.explain.analysis.behaviour import accents
+from cedilla.compiler.explain.analysis.reactions import OTHER, attributes_of, reaction
 from cedilla.compiler.explain.analysis.safety import Safety, safety
 from cedilla.compiler.explain.tree import BOLD, Node, Paint, emit_head, new_units, painter, tree
 from cedilla.compiler.explain.wrapping import WIDTH, fitted, wrapped
@@ -159,7 +153,6 @@ _LEGEND = (
     "M   merge: an accent on one waits until both inputs have it",
     "A   accumulate: attributes that are folded away; an accent for some of their values waits for all",
     "∅   none",
-    *(f"{SIGNS[kind]}   {kind.title()}" for kind in KINDS),
 )
 
 
@@ -231,9 +224,9 @@ def _facts(plan: Plan, operator: Operator) -> list[str]:
     invariants = operator.invariants(inputs)
     return [
         signature_text(operator, inputs),
-        f"passes {invariants.passes}",
-        f"propagates {invariants.propagates}",
-        f"purges {invariants.purges}" if operator.stateful else "stateless",
+        f"writes {invariants.passes}",
+        f"closes {invariants.propagates}",
+        f"forgets {invariants.purges}" if operator.stateful else "keeps nothing",
     ]
 
 
@@ -290,9 +283,8 @@ def _heartbeat(source: Source) -> dict[str, str] | None:
 def _accents(plan: Plan, width: int) -> Iterator[str]:
     for operator in plan.operators:
         yield f"  {operator.title} {operator.name}"
-        summaries = (*(summary(plan, operator, kind) for kind in KINDS), described(plan, operator))
-        for text in filter(None, summaries):
-            yield from (f"    {line}" for line in wrapped(text, width - 4, "    "))
+        for sentence in accents(plan, operator):
+            yield from (f"    {line}" for line in wrapped(str(sentence), width - 4, "    "))
 
 
 def _state(state_safety: Safety, width: int) -> Iterator[str]:

@@ -72,7 +72,7 @@ def node_lines(plan: Plan, item: Source | Operator, state_safety: Safety) -> tup
     """Returns what a source or operator is, and lines on its promises, or on its state and its reactions."""
     if isinstance(item, Source):
         return _source_head(item), [_promises(item), *unit_lines(item.units), *stated_accents(item)]
-    lines = [_keeps(item, state_safety.of(item.name)), _accents(plan, item, state_safety)]
+    lines = [keeps(state_safety.of(item.name)), _accents(plan, item, state_safety)]
     return _head(item), [*filter(None, lines), *new_units(plan, item)]
 
 
@@ -85,7 +85,7 @@ def _signed_lines(plan: Plan, item: Source | Operator, state_safety: Safety) -> 
     purges = f"purges {invariants.purges}" if item.stateful else "stateless"
     lines = (
         (signature_text(item, inputs), f"passes {invariants.passes}", f"propagates {invariants.propagates}"),
-        (purges, *([_keeps(item, bounds)] if bounds else [])),
+        (purges, *([keeps(bounds)] if bounds else [])),
     )
     texts = (_LIST.sub(lambda names: _names(names[0].split(", ")), " · ".join(parts)) for parts in lines)
     return _head(item), [*texts, *new_units(plan, item)]
@@ -125,10 +125,11 @@ def _parameter(name: str, value: object) -> str:
 # --- what it keeps ---------------------------------------------------------------------------------------
 
 
-def _keeps(operator: Operator, bounds: Iterable[StateBound]) -> str:
+def keeps(bounds: Iterable[StateBound]) -> str:
+    """Says what an operator keeps, and until when."""
     groups: dict[str, list[str]] = {}
     for bound in bounds:
-        groups.setdefault(_until(bound), []).append(_state_text(operator, bound))
+        groups.setdefault(_until(bound), []).append(bound.memory.what)
     return (
         "; ".join(f"keeps {' and '.join(kept)}{until}" for until, kept in groups.items()) or "keeps nothing"
     )
@@ -139,16 +140,6 @@ def _until(bound: StateBound) -> str:
         return f" {bound.because}" if bound.because.startswith("until ") else f", {bound.because}"
     how_long = "for ever" if bound.verdict == "unbounded" else "as long as such accents come"
     return f" {how_long}: {bound.because}"
-
-
-def _state_text(operator: Operator, bound: StateBound) -> str:
-    """Describes state by the names of the query."""
-    what = bound.memory.what.replace("accents described by", "accents for some").replace(
-        ", in the", " in the"
-    )
-    for side, name in zip(("left", "right"), operator.inputs, strict=False):
-        what = what.replace(f"{side} tuples", f"tuples of `{name}`").replace(f"the {side} input", f"`{name}`")
-    return what
 
 
 # --- what it does with accents ---------------------------------------------------------------------------

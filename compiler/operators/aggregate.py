@@ -274,19 +274,19 @@ class Aggregate(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         group = ", ".join(self.by) or "everything"
-        passes, purges = f"rows of closed groups ({group})", f"groups closed on {group}"
+        passes, purges = f"a row for each group, once {group} is closed", f"groups once {group} is closed"
         if self.complete is not None:
             passes, purges = (
-                f"{passes} and of groups of {self.complete} tuples",
-                f"{purges}, and those passed",
+                f"{passes}, or the group has {self.complete} tuples",
+                f"{purges}, and groups that it has written",
             )
-        return Invariants(passes, f"closed {group}", purges)
+        return Invariants(passes, f"{group}, once it is closed for all tuples of the group", purges)
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         by = frozenset(self.by)
         grows = any(call.keeps_values for call in self.results(inputs[0]).values())
         groups = Memory(what="open groups", within=by, one_per=None if grows else by, output=True)
-        return groups, Memory(what="accents that cover a group in part", within=by, accents=True)
+        return groups, Memory(what="accents for a part of a group", within=by, accents=True)
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         return folded_onto(frozenset(self.by), inputs[0], promised[0])

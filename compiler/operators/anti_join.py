@@ -43,8 +43,7 @@ class AntiJoin(Filtering):
         return evolve(left, output=True), right
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        right = ", ".join(self.keys(1))
+        left, right = self.inputs
         return self._invariants(
-            f"left tuples without a match once {right} is closed on the right",
-            "left tuples at their match or",
+            f"each tuple of `{left}` without a match, once `{right}` has closed its {', '.join(self.keys(1))}",
         )

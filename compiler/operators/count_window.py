@@ -69,7 +69,11 @@ class CountWindow(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         keys = ", ".join(self.per) or "everything"
-        return Invariants("every tuple", "every punctuation", f"counts closed on {keys}")
+        return Invariants(
+            "every tuple, with the number of its window",
+            "whatever its input closes",
+            f"counters once {keys} is closed",
+        )
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         per = frozenset(self.per)

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory
-from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, listed, require
+from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, require
 from cedilla.compiler.operators.shared.equality import floating
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
@@ -63,10 +63,16 @@ class Distinct(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         if not self.on:
-            return Invariants("the first of equal tuples", "every punctuation", "closed tuples")
-        keys = listed(self.on)
-        return Invariants(f"the first tuple of each {keys}", "every punctuation", f"keys closed on {keys}")
+            return Invariants(
+                "the first of equal tuples", "whatever its input closes", "tuples that are closed"
+            )
+        keys = ", ".join(self.on)
+        return Invariants(
+            f"the first tuple of each {keys}",
+            "whatever its input closes",
+            f"values of {keys} that are closed",
+        )
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         key = frozenset(self.on or inputs[0].types)
-        return (Memory(what="tuples that passed", within=key, one_per=key),)
+        return (Memory(what="tuples that it has written", within=key, one_per=key),)

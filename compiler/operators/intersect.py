@@ -49,20 +49,21 @@ class Intersect(Coordinated):
         return vacancies(inputs, promised, (0, 1))
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        propagates = "whatever both inputs have closed, or one of them, if no tuple of it waits for the other"
         if self.all:
             return Invariants(
                 "each tuple as often as both inputs have it",
-                "regions that both inputs have closed (CombinePunct), or one, if no tuple of it waits there",
-                "tuples that came equally often on both sides; the surplus of one side once the other has closed it",
+                propagates,
+                "tuples that both inputs have equally often, and the surplus of one input once the other has closed it",
             )
         return Invariants(
-            "tuples of both inputs, once each",
-            "regions that both inputs have closed (CombinePunct), or one, if no tuple of it waits there",
-            "tuples of one side once the other has closed them, tuples of both once either has",
+            "each tuple that both inputs have, once",
+            propagates,
+            "tuples of one input once the other has closed them, and tuples of both once either has",
         )
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
-        return compared(0, inputs), compared(1, inputs)
+        return compared(0, self.inputs, inputs), compared(1, self.inputs, inputs)
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         common = inputs[0].types.keys() & inputs[1].types.keys()

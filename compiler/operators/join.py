@@ -1,4 +1,7 @@
-"""Join ⋈, inner, on equal attributes, and what all joins share (paper, section 4; theory J1 to J4, G10 to G14)."""
+"""Join ⋈, inner, on equal attributes, and what all joins share (paper, section 4; theory J1 to J4, G10 to G14).
+
+Over 400 lines, as the base of all joins and of semi and anti joins is one subject.
+"""
 
 from __future__ import annotations
 
@@ -165,7 +168,7 @@ class Matching(Operator):
         """
         other = inputs[1 - side]
         return Memory(
-            what=f"{('left', 'right')[side]} tuples",
+            what=f"tuples of `{self.inputs[side]}`",
             side=1 - side,
             within=frozenset(self.keys(1 - side)),
             ends=side,
@@ -367,11 +370,12 @@ class Join(Matching):
         return met.union(*(renamed(met, other) for other in turned))
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        left, right = (", ".join(self.keys(side)) for side in (0, 1))
+        (left, right), names = self.inputs, [", ".join(self.keys(side)) for side in (0, 1)]
         return Invariants(
-            "every joined tuple",
-            f"regions that both inputs have closed on {left}, or one, if no tuple of it is kept there",
-            f"left tuples once {right} is closed on the right, right tuples once {left} is closed on the left",
+            "each pair of tuples with equal join attributes",
+            "whatever both inputs have closed by the join attributes, or one of them, if no tuple of it is kept",
+            f"tuples of `{left}` once `{right}` has closed their {names[1]}, and tuples of `{right}` once `{left}` "
+            f"has closed their {names[0]}",
         )
 
 
@@ -407,10 +411,11 @@ class Filtering(Matching):
     def output_of(self, side: int, inputs: tuple[Facts, ...], region: Tree) -> Tree:
         return region if side == 0 else False
 
-    def _invariants(self, passes: str, purges: str) -> Invariants:
-        left, right = (", ".join(self.keys(side)) for side in (0, 1))
+    def _invariants(self, passes: str) -> Invariants:
+        (left, right), names = self.inputs, [", ".join(self.keys(side)) for side in (0, 1)]
         return Invariants(
             passes,
-            f"regions that the left has closed, if {right} is closed on the right or no tuple is kept there",
-            f"{purges} once {right} is closed on the right, values of {right} once {left} is closed on the left",
+            f"whatever `{left}` has closed, if `{right}` has closed its {names[1]} or no tuple of it is kept",
+            f"tuples of `{left}` at their match or once `{right}` has closed their {names[1]}, and values of "
+            f"{names[1]} once `{left}` has closed {names[0]}",
         )

@@ -86,8 +86,9 @@ class LeftJoin(Join):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         joined = super().invariants(inputs)
-        right = ", ".join(self.keys(1))
+        left, right = self.inputs
         return evolve(
             joined,
-            passes=f"{joined.passes}; left tuples without a match once {right} is closed on the right",
+            passes=f"{joined.passes}, and each tuple of `{left}` without a match once `{right}` has closed its "
+            f"{', '.join(self.keys(1))}",
         )

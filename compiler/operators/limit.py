@@ -33,8 +33,8 @@ class Limit(Operator):
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(
             f"the first {self.count} tuples",
-            f"every punctuation; everything after {self.count}",
-            "its count once that is reached",
+            f"whatever its input closes, and everything after {self.count} tuples",
+            "its count once it has reached that number",
         )
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:

@@ -77,23 +77,25 @@ class Minus(Operator):
         return clash((left, right))
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        propagates = "regions that both inputs have closed (CombinePunct), or the left, if its tuples there are decided"
+        left, right = (f"`{name}`" for name in self.inputs)
+        propagates = (
+            f"whatever both inputs have closed, or {left} alone, if {right} has decided all tuples of it"
+        )
         if self.all:
             return Invariants(
-                "the left surplus of each tuple that the right has closed",
+                f"each tuple as often as {left} has it more than {right}, once {right} has closed it",
                 propagates,
-                "tuples that came equally often on both sides; a left surplus once the right has closed it, "
-                "a right one once the left has",
+                "tuples that both inputs have equally often, and the surplus of one input once the other has closed it",
             )
         return Invariants(
-            "left tuples that the right has closed without having them, once each",
+            f"each tuple of {left} that {right} has closed without having it, once",
             propagates,
-            "right tuples, and left ones that have passed, once the left has closed them",
+            f"tuples of {right}, and tuples that it has written, once {left} has closed them",
         )
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
-        passed = Memory(what="tuples that passed", within=frozenset(inputs[0].types), ends=0)
-        return evolve(compared(0, inputs), output=True), compared(1, inputs), passed
+        passed = Memory(what="tuples that it has written", within=frozenset(inputs[0].types), ends=0)
+        return evolve(compared(0, self.inputs, inputs), output=True), compared(1, self.inputs, inputs), passed
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         combined = both(promised[0], within(promised[1], inputs[0].types.keys()))

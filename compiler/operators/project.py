@@ -271,13 +271,16 @@ class Project(Operator):
         items = self.chosen(source.types)
         axes = _axes(items, source.types)
         dropped = [n for n in source.types if n not in axes]
-        rule = f"patterns whose fibre over {', '.join(dropped)} is closed" if dropped else "every punctuation"
+        kept = ", ".join(axes) or "all tuples"
+        rule = "whatever its input closes"
+        if dropped:
+            rule = f"values of {kept} once they are closed for every {' and every '.join(dropped)}"
         views = [axes, *_views(axes, items, source.types)]
         steps = dict.fromkeys(
             t for view in views for t, function in view.values() if isinstance(function, Step)
         )
-        rule += f"; {', '.join(steps)} once all that it rounds is closed" if steps else ""
-        return Invariants("every tuple", rule, "stateless")
+        rule += f"; a value of {', '.join(steps)} once all values that become it are closed" if steps else ""
+        return Invariants("the items for every tuple", rule, "stateless")
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         types = inputs[0].types
@@ -293,9 +296,9 @@ class Project(Operator):
         axes = _axes(self.chosen(source.types), source.types)
         kept = frozenset(axes)
         dropped = ", ".join(name for name in source.types if name not in kept)
-        waiting = [f"accents described by {dropped}"] if dropped else []
+        waiting = [f"accents for some {dropped}"] if dropped else []
         waiting += [
-            f"accents described by {name}, in the values of {target} that they divide"
+            f"accents for some {name} in the values of {target} that they divide"
             for name, (target, function) in axes.items()
             if isinstance(function, Step)
         ]

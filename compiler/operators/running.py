@@ -304,15 +304,15 @@ class Running(Operator):
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         keys = ", ".join(self.per) or "everything"
         return Invariants(
-            f"tuples up to which {'' if not self.per else f'{keys}, '}{self.on} is closed",
-            "closed regions up to there",
-            f"tuples that have passed, and keys closed on {keys}",
+            f"each tuple, once all up to its {self.on} is closed{f' for its {keys}' if self.per else ''}",
+            "whatever its input closes, as far as all before it is closed, too",
+            f"tuples that it has written, and the last tuple of a key once {keys} is closed",
         )
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         per = frozenset(self.per)
         return (
-            Memory(what="tuples that may follow others", within=per | {self.on}, output=True),
+            Memory(what="tuples that others may precede", within=per | {self.on}, output=True),
             Memory(what="the last tuple of each key", within=per, one_per=per),
         )
 

@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
-from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules, listed, require
+from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules, require
 from cedilla.compiler.operators.shared.equality import floating
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.parser import parse_expression
@@ -72,5 +72,5 @@ class Sample(Operator):
         return self.by
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        share = f"{self.count} in {self.parts}"
-        return Invariants(f"{share} by the hash of {listed(self.by)}", "every punctuation", "stateless")
+        share = f"{self.count} in {self.parts} of the values of {', '.join(self.by)}, chosen by a hash"
+        return Invariants(f"the tuples of {share}", "whatever its input closes", "stateless")

@@ -72,7 +72,7 @@ class Select(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(
-            "every selected tuple",
-            "every punctuation, and the region that the predicate excludes",
+            "every tuple for which the condition is true",
+            "whatever its input closes, and all values that the condition excludes",
             "stateless",
         )

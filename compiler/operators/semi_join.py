@@ -28,4 +28,4 @@ class SemiJoin(Filtering):
         return evolve(facts, universe={**facts.universe, **met})
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        return self._invariants("left tuples at their first match", "left tuples at their match or")
+        return self._invariants(f"each tuple of `{self.inputs[0]}` at its first match")

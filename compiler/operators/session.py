@@ -212,9 +212,9 @@ class Session(Operator):
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         keys = "".join(f"{name}, " for name in self.per)
         return Invariants(
-            f"tuples of sessions around which {keys}{self.on} is closed",
-            f"{keys or 'everything, '}{self.on} where no tuple waits, and {self.alias} where no session begins",
-            "tuples that have passed",
+            f"the tuples of a session, once {keys}{self.on} is closed from one gap before it to one gap after it",
+            f"whatever its input closes, once no tuple of it waits, and {self.alias} where no session can begin",
+            "tuples that it has written",
         )
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:

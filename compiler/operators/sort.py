@@ -96,15 +96,15 @@ class Sort(Operator):
         return tuple(name for name, _ in self.keys)
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        keys = ", ".join(self.named(0))
+        keys, others = ", ".join(self.named(0)), "before it or equal to it" if self.settled else "before it"
         return Invariants(
-            f"tuples once all before them {'or equal ' if self.settled else ''}on {keys} is closed, in order",
-            "closed regions up to there, and those without waiting tuples",
-            "tuples that have passed",
+            f"each tuple, in order, once all tuples {others} by {keys} are closed",
+            "whatever its input closes, once no tuple of it waits",
+            "tuples that it has written",
         )
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
-        return (Memory(what="tuples that may follow others", within=self._leading_below, output=True),)
+        return (Memory(what="tuples that others may precede", within=self._leading_below, output=True),)
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         """Returns the schemes of the output: the input closes a region, and all that sorts before it."""

@@ -61,7 +61,9 @@ class Top(Operator):
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         group = ", ".join(self.per) or "everything"
         return Invariants(
-            f"the best of closed groups ({group})", f"closed {group}", f"groups closed on {group}"
+            f"the best {self.count} of each group, once {group} is closed",
+            f"{group}, once it is closed for all tuples of the group",
+            f"groups once {group} is closed",
         )
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:

@@ -52,7 +52,7 @@ class Union(Coordinated):
         return []
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        return Invariants("every tuple", "regions that both inputs have closed (CombinePunct)", "stateless")
+        return Invariants("every tuple of both inputs", "whatever both inputs have closed", "stateless")
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         # A punctuation on an attribute that only one input has closes no tuples of the other.
@@ -63,7 +63,7 @@ class Union(Coordinated):
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         return tuple(
             Memory(
-                what=f"accents of the {('left', 'right')[side]} input",
+                what=f"accents of `{self.inputs[side]}`",
                 side=1 - side,
                 within=frozenset(inputs[1 - side].types),
                 ends=side,

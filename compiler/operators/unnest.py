@@ -60,5 +60,5 @@ class Unnest(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(
-            f"every tuple, once for each element of {self.on}", "every punctuation", "stateless"
+            f"each tuple, once for every element of {self.on}", "whatever its input closes", "stateless"
         )

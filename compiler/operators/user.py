@@ -214,14 +214,14 @@ class User(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         if not self.waits:
-            closed = "every punctuation" if len(inputs) == 1 else "regions that both inputs have closed"
+            closed = "whatever its input closes" if len(inputs) == 1 else "whatever both inputs have closed"
             return Invariants("the result of the function for every tuple", closed, "stateless")
         group = ", ".join(self.foundation) or "everything"
         by = "" if len(inputs) == 1 else " by both inputs"
         return Invariants(
-            f"the result of the function for closed groups ({group})",
-            f"closed {group}{by}",
-            f"groups closed on {group}{by}",
+            f"the results of the function for each group, once {group} is closed{by}",
+            f"{group}, once it is closed{by} for all tuples of the group",
+            f"groups once {group} is closed{by}",
         )
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:

@@ -223,7 +223,9 @@ class Window(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(
-            "every tuple", f"{self.on}; {', '.join(self.names)} once its whole extent is closed", "stateless"
+            "each tuple, once for every window that it is in",
+            f"whatever its input closes, and {', '.join(self.names)} once all of the window is closed",
+            "stateless",
         )
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
@@ -231,7 +233,7 @@ class Window(Operator):
         return promised[0] | frozenset(rest | {name} for rest in closing for name in self.names)
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
-        what = f"accents described by {self.on}, in the windows that they divide"
+        what = f"accents for some {self.on} in the windows that they divide"
         return (Memory(what=what, side=0, within=frozenset(inputs[0].types), accents=True),)
 
     def arguments(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 from abc import ABC
 from collections.abc import Iterator
@@ -11,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import frozen
+from attrs import field, frozen
 
 from cedilla.compiler.operators import Operator
 from tests.kit import ROOT
+from tests.kit.stream import Item
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "queries").rglob("README.md")])
 
@@ -49,6 +51,40 @@ def blocks(page: Path, kind: str) -> list[Block]:
     """The blocks of a page whose fence begins with a word."""
     blocks = (Block(page, m["info"].strip(), m["text"]) for m in FENCE.finditer(page.read_text("utf-8")))
     return [block for block in blocks if block.info.split(" ")[0] == kind]
+
+
+@frozen
+class Example:
+    """A query of a page with its files, and the output that the page says it has.
+
+    `files`: source, name and items of each.
+    """
+
+    page: Path
+    number: int
+    query: str
+    files: list[tuple[str, str, list[Item]]] = field(factory=list[tuple[str, str, list[Item]]])
+    output: list[Item] = field(factory=list[Item])
+
+    def __str__(self) -> str:
+        return f"{self.page.stem}-{self.number}"
+
+
+def examples(page: Path) -> list[Example]:
+    """The examples of a page: each begins with a block `rq`, and has the blocks `json` after it."""
+    result: list[Example] = []
+    for match in FENCE.finditer(page.read_text("utf-8")):
+        kind, _, target = match["info"].strip().partition(" ")
+        if (kind, target) == ("rq", ""):
+            result.append(Example(page, len(result) + 1, match["text"]))
+        elif kind == "json":
+            items = [json.loads(line) for line in match["text"].splitlines()]
+            source, _, file = target.partition("/")
+            if target == "output":
+                result[-1].output.extend(items)
+            else:
+                result[-1].files.append((source, file, items))
+    return result
 
 
 def operator_source(operator: type) -> str:

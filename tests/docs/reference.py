@@ -18,12 +18,12 @@ from pathlib import Path
 import click
 
 from cedilla.compiler.compile import compile_query
-from cedilla.compiler.explain.analysis.reactions import SIGNS, described, summary
-from cedilla.compiler.explain.analysis.safety import StateBound, safety
+from cedilla.compiler.explain.analysis.behaviour import accents
+from cedilla.compiler.explain.analysis.safety import safety
+from cedilla.compiler.explain.summary import keeps
 from cedilla.compiler.expressions.engines import REFUSALS
 from cedilla.compiler.expressions.units.names import TRAPS
 from cedilla.compiler.operators import OPERATORS, Operator
-from cedilla.compiler.operators.shared.base import KINDS
 from cedilla.compiler.operators.shared.reactions import signature
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics.codes import FAMILIES, Code, codes
@@ -228,9 +228,6 @@ def operator_page(operator: type[Operator]) -> Path:
     return DOCS / "operators" / f"{operator.method.replace('_', '-')}.md"
 
 
-STARTS = (*(f"{SIGNS[kind]} " for kind in KINDS), "described by ")
-"""The first words of the summaries of an operator's reactions."""
-REACTION_LABELS = ("Add", "Drop", "Alter", "described by")
 _TABLE = re.compile(f"{BEGIN}\n.*?{END}", re.DOTALL)
 _QUERY = re.compile(r"^```rq\n((?:.*\n)*?)```$", re.MULTILINE)
 
@@ -242,53 +239,42 @@ def with_table(operator: type[Operator]) -> str:
 
 
 def operators() -> str:
-    """Returns a list of all operators with their signs and the first forms of their pages."""
-    lines: list[str] = []
-    for operator in OPERATORS:
-        page = operator_page(operator)
-        text = page.read_text("utf-8")
-        forms = re.findall(r"^ {4}(\S.*?)(?: {2,}.*)?$", text, re.MULTILINE)
-        heading = text.removeprefix("# ").partition("\n")[0]
-        link = f"[{heading[0].lower()}{heading[1:]}]({page.name})"
-        lines.append(f"- {link} `{forms[0]}`")
-    return "\n".join(lines)
+    """Returns a table of all operators: the first form, the first sentence and the state of their pages."""
+    return table(("operator", "write", "what it does", "what it keeps"), map(_operator_row, OPERATORS))
+
+
+def _operator_row(operator: type[Operator]) -> tuple[str, str, str, str]:
+    page = operator_page(operator)
+    text = page.read_text("utf-8")
+    heading, does = re.findall(r"\A# (.*)\n\n(.*?[.])(?=\s)", text)[0]
+    form = re.findall(r"^ {4}(\S.*?)(?: {2,}.*)?$", text, re.MULTILINE)[0]
+    state = re.findall(r"^\*\*State\*\*: (.*?)[.](?=\s)", text, re.MULTILINE)[0]
+    return f"[{heading[0].lower()}{heading[1:]}]({page.name})", f"`{form}`", does, state
 
 
 def example(operator: type[Operator]) -> tuple[Plan, Operator]:
-    """Returns the plan of the example on an operator's page, and the operator in it."""
-    plan = compile_query(_QUERY.findall(operator_page(operator).read_text("utf-8"))[0]).plan
+    """Returns the plan of the last example on an operator's page, the one with a change, and the operator in it."""
+    plan = compile_query(_QUERY.findall(operator_page(operator).read_text("utf-8"))[-1]).plan
     return plan, next(
         operator_of_plan for operator_of_plan in plan.operators if type(operator_of_plan) is operator
     )
 
 
 def operator_table(plan: Plan, operator: Operator) -> str:
-    """Returns lines on how an operator treats tuples, state and accents; equal reactions share a line."""
+    """Returns a table of what an operator does with tuples, punctuations and accents, and what it keeps."""
     inputs = tuple(plan.start[name] for name in operator.inputs)
     profile, invariants = signature(operator, inputs), operator.invariants(inputs)
     sets = (("F", profile.foundation), ("M", profile.merge), ("A", profile.accumulate))
-    lines = ["; ".join(f"**{name}** {_set(names)}" for name, names in sets if names)]
-    lines += [f"**passes**: {invariants.passes}", f"**propagates**: {invariants.propagates}"]
-    if invariants.purges != "stateless":
-        lines.append(f"**purges**: {invariants.purges}")
-    if kept := [_kept(bound) for bound in safety(plan).of(operator.name)]:
-        lines.append(f"**keeps**: {'; '.join(kept)}")
-    reactions: dict[str, list[str]] = {}
-    texts = (*(summary(plan, operator, kind) for kind in KINDS), described(plan, operator))
-    for label, start, text in zip(REACTION_LABELS, STARTS, texts, strict=True):
-        if text:
-            reactions.setdefault(text[len(start) :], []).append(label)
-    lines += [f"**{', '.join(labels)}**: {text}" for text, labels in reactions.items()]
-    return "\\\n".join(filter(None, lines))
-
-
-def _kept(bound: StateBound) -> str:
-    verdict = "" if bound.verdict == "bounded" else f"{bound.verdict}, "
-    return f"{bound.memory.what}, {verdict}{bound.because}"
-
-
-def _set(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+    terms = "; ".join(f"{name} = {{{', '.join(names)}}}" for name, names in sets if names)
+    forgets = f"; it forgets {invariants.purges}" if operator.stateful else ""
+    rows = [
+        ("tuples", f"it writes {invariants.passes}"),
+        ("punctuations", f"it closes {invariants.propagates}"),
+        *((sentence.subject, sentence.predicate) for sentence in accents(plan, operator)),
+        ("state", f"it {keeps(safety(plan).of(operator.name))}{forgets}"),
+        ("[signature](README.md#the-signature)", terms or "∅"),
+    ]
+    return table(("what comes", "what happens"), rows)
 
 
 # --- rules and laws ---

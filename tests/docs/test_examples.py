@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import pytest
@@ -21,17 +20,20 @@ from tests.docs.examples import (
     FENCE,
     PAGES,
     Block,
+    Example,
     blocks,
     check_tests,
     commands,
     declarations,
+    examples,
     operator_source,
     page_name,
     rules_named,
 )
 from tests.docs.reference import PAPERS, operator_page, rule_rows
 from tests.kit import ROOT
-from tests.kit.stream import in_parts
+from tests.kit.compare import texts
+from tests.kit.stream import decode, in_parts
 from tests.laws.mutations import MUTATIONS
 from tests.proof.check import statements
 
@@ -92,42 +94,69 @@ def test_every_operator_has_a_page_that_names_its_rules(operator: type[Operator]
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
 def test_every_page_of_an_operator_has_an_example_of_it(operator: type[Operator]) -> None:
-    (query,) = blocks(operator_page(operator), "rq")
-    plan: Plan = compile_query(query.text).plan
-    assert operator in {type(operator_) for operator_ in plan.operators}
+    plain, *others = examples(operator_page(operator))
+    assert others, "a plain example comes first, then one with a change"
+    assert not any("$accent" in item for _, _, items in plain.files for item in items)
+    for example in (plain, *others):
+        plan: Plan = compile_query(example.query).plan
+        assert operator in {type(operator_) for operator_ in plan.operators}
+
+
+ALL_EXAMPLES = {operator: examples(operator_page(operator)) for operator in OPERATORS}
+RUN = [
+    *(pytest.param(changed, id=operator.__name__) for operator, (*_, changed) in ALL_EXAMPLES.items()),
+    *(
+        pytest.param(plain, id=str(plain), marks=pytest.mark.rest)
+        for all_examples in ALL_EXAMPLES.values()
+        for plain in all_examples[:-1]
+    ),
+]
+"""The examples with a change, and for `make test-rest` all others."""
 
 
 @pytest.mark.quick
 @pytest.mark.either_engine
-@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
+@pytest.mark.parametrize("example", RUN)
 def test_every_example_of_an_operator_does_what_its_page_says(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operator: type[Operator]
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    example: Example,
 ) -> None:
     from tests.kit.query import Query
 
-    page = operator_page(operator)
-    for block in blocks(page, "python"):
+    for block in blocks(example.page, "python"):
         (tmp_path / block.info.removeprefix("python").strip()).write_text(block.text)
         monkeypatch.syspath_prepend(tmp_path)
-    (query,) = blocks(page, "rq")
-    run = Query(spark, tmp_path, query.text)
-    expected: list[dict[str, Any]] = []
-    for block in blocks(page, "json"):
-        target = block.info.removeprefix("json").strip()
-        items = [json.loads(line) for line in block.text.splitlines()]
-        if target == "output":
-            expected = items
-        else:
-            source, _, file = target.partition("/")
-            run.write(source, items, file)
+    run = Query(spark, tmp_path, example.query)
+    for source, file, items in example.files:
+        run.write(source, items, file)
     executor = run.process(files_per_epoch=1)
     (emit,) = executor.plan.emits
-    assert in_parts(run.output(emit.name)) == in_parts(expected)
+    assert in_parts(run.output(emit.name)) == in_parts(example.output)
     assert [run.quarantine(source.name) for source in executor.plan.sources] == [
         [] for _ in executor.plan.sources
     ]
-    if operator is not User:  # the reference has no frames for its function
+    if User not in map(type, executor.plan.operators):  # the reference has no frames for its function
         assert run.simulate().rows(emit.name) == run.rows(emit.name)
+
+
+@pytest.mark.parametrize(
+    "example",
+    [example for operator in OPERATORS if operator is not User for example in ALL_EXAMPLES[operator][:-1]],
+    ids=str,
+)
+def test_every_plain_example_of_an_operator_does_what_its_page_says(tmp_path: Path, example: Example) -> None:
+    """By the reference, which starts no engine; an engine runs it in `make test-rest`."""
+    from tests.kit.query import Query
+
+    run = Query.without_engine(tmp_path, example.query)
+    for source, file, items in example.files:
+        run.write(source, items, file)
+    (emit,) = compile_query(example.query).plan.emits
+    actual, expected = run.simulate().output(emit.name), example.output
+    assert texts(decode(actual)) == texts(decode(expected))
+    assert run.simulated.rejections == []
 
 
 # --- links and names ---

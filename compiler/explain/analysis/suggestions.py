@@ -67,8 +67,12 @@ def _is_mended(plan: Plan, sources: list[Source], bound: StateBound) -> bool:
     alike = all(a.attributes == b.attributes for a, b in zip(plan.sources, sources, strict=True))
     facts = plan.start if alike else evolve(plan, sources=sources).start
     state_safety = analysed(plan, {source.name: promised(source) for source in sources}, facts)
-    now = next(b for b in state_safety.of(bound.operator.name) if b.memory.what == bound.memory.what)
+    now = next(b for b in state_safety.of(bound.operator.name) if _same_state(b, bound))
     return now.verdict == "bounded" and not now.waits
+
+
+def _same_state(a: StateBound, b: StateBound) -> bool:
+    return (a.memory.what, a.memory.side) == (b.memory.what, b.memory.side)
 
 
 def _changes(plan: Plan, bound: StateBound) -> Iterator[Sequence[_Change]]:

@@ -101,9 +101,10 @@ def floating(
     ]
 
 
-def compared(side: int, inputs: tuple[Facts, ...]) -> Memory:
-    """Returns the memory of an operator that compares whole tuples: those of one input, until the other closes them."""
+def compared(side: int, names: tuple[str, ...], inputs: tuple[Facts, ...]) -> Memory:
+    """Returns the memory of an operator that compares whole tuples: those of one input, until the other closes them.
+
+    `names`: those of the inputs.
+    """
     common = inputs[0].types.keys() & inputs[1].types.keys()
-    return Memory(
-        what=f"{('left', 'right')[side]} tuples", side=1 - side, within=frozenset(common), ends=side
-    )
+    return Memory(what=f"tuples of `{names[side]}`", side=1 - side, within=frozenset(common), ends=side)

@@ -113,7 +113,7 @@ def delayed(key: str) -> Plan:
 def test_a_new_operator_is_explained() -> None:
     plan = delayed("k")
     assert "F={k} M=∅ A=∅" in explain_text(plan)
-    assert "− k aborts (G42), else propagates (G13)" in explain_text(plan)
+    assert "a Drop of `k` ends the query (RQ209, G42)" in explain_text(plan)
     assert "held until no state has it" in " ".join(evolution_text(plan).split())
     assert "keeps delayed tuples until `r` closes k" in summary_text(plan)
     assert explain_json(plan)["operators"][0]["state"]["bound"] == "bounded"
