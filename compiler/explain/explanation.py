@@ -226,7 +226,7 @@ def _facts(plan: Plan, operator: Operator) -> list[str]:
         signature_text(operator, inputs),
         f"writes {invariants.passes}",
         f"closes {invariants.propagates}",
-        f"forgets {invariants.purges}" if operator.stateful else "keeps nothing",
+        f"forgets {invariants.purges}" if operator.stateful else "keeps no tuples",
     ]
 
 

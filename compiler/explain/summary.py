@@ -82,10 +82,10 @@ def _signed_lines(plan: Plan, item: Source | Operator, state_safety: Safety) -> 
         return node_lines(plan, item, state_safety)
     inputs = plan.inputs_of(item)
     invariants, bounds = item.invariants(inputs), state_safety.of(item.name)
-    purges = f"purges {invariants.purges}" if item.stateful else "stateless"
+    forgets = [f"forgets {invariants.purges}"] if item.stateful else []
     lines = (
-        (signature_text(item, inputs), f"passes {invariants.passes}", f"propagates {invariants.propagates}"),
-        (purges, *([keeps(bounds)] if bounds else [])),
+        (signature_text(item, inputs), f"writes {invariants.passes}", f"closes {invariants.propagates}"),
+        (*forgets, keeps(bounds)),
     )
     texts = (_LIST.sub(lambda names: _names(names[0].split(", ")), " · ".join(parts)) for parts in lines)
     return _head(item), [*texts, *new_units(plan, item)]

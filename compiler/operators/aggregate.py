@@ -35,7 +35,15 @@ from cedilla.compiler.facts.facts import (
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
 from cedilla.compiler.operators.project import carried, presence_of
-from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, require
+from cedilla.compiler.operators.shared.base import (
+    Invariants,
+    Kept,
+    Operator,
+    Rules,
+    closing_groups,
+    each,
+    require,
+)
 from cedilla.compiler.operators.shared.conditions import condition_warnings
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -273,14 +281,11 @@ class Aggregate(Operator):
         }
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        group = ", ".join(self.by) or "everything"
-        passes, purges = f"a row for each group, once {group} is closed", f"groups once {group} is closed"
+        group = each(self.by)
+        passes, purges = f"a row for {group}, once closed", f"{group} once closed"
         if self.complete is not None:
-            passes, purges = (
-                f"{passes}, or the group has {self.complete} tuples",
-                f"{purges}, and groups that it has written",
-            )
-        return Invariants(passes, f"{group}, once it is closed for all tuples of the group", purges)
+            passes, purges = f"{passes} or once it has {self.complete} tuples", f"{purges} or written"
+        return Invariants(passes, closing_groups(self.by), purges)
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         by = frozenset(self.by)

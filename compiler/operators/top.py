@@ -9,7 +9,15 @@ from attrs import evolve, field, frozen
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
-from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, require
+from cedilla.compiler.operators.shared.base import (
+    Invariants,
+    Kept,
+    Operator,
+    Rules,
+    closing_groups,
+    each,
+    require,
+)
 from cedilla.compiler.operators.sort import Key
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
@@ -59,11 +67,9 @@ class Top(Operator):
         return (*self.per, *(name for name, _ in self.keys))
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        group = ", ".join(self.per) or "everything"
+        group = each(self.per)
         return Invariants(
-            f"the best {self.count} of each group, once {group} is closed",
-            f"{group}, once it is closed for all tuples of the group",
-            f"groups once {group} is closed",
+            f"the best {self.count} of {group}, once closed", closing_groups(self.per), f"{group} once closed"
         )
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:

@@ -24,7 +24,16 @@ from cedilla.compiler.facts.facts import (
     fold_units,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
-from cedilla.compiler.operators.shared.base import Invariants, Kept, Kind, Operator, Rules, require
+from cedilla.compiler.operators.shared.base import (
+    Invariants,
+    Kept,
+    Kind,
+    Operator,
+    Rules,
+    closing_groups,
+    each,
+    require,
+)
 from cedilla.compiler.operators.shared.equality import check_types
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
@@ -216,12 +225,11 @@ class User(Operator):
         if not self.waits:
             closed = "whatever its input closes" if len(inputs) == 1 else "whatever both inputs have closed"
             return Invariants("the result of the function for every tuple", closed, "stateless")
-        group = ", ".join(self.foundation) or "everything"
-        by = "" if len(inputs) == 1 else " by both inputs"
+        group, by = each(self.foundation), "" if len(inputs) == 1 else " by both inputs"
         return Invariants(
-            f"the results of the function for each group, once {group} is closed{by}",
-            f"{group}, once it is closed{by} for all tuples of the group",
-            f"groups once {group} is closed{by}",
+            f"the results of the function for {group}, once closed{by}",
+            closing_groups(self.foundation),
+            f"{group} once closed{by}",
         )
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:

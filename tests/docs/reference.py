@@ -10,7 +10,7 @@ import ast
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import groupby
 from pathlib import Path

@@ -102,6 +102,19 @@ def test_every_page_of_an_operator_has_an_example_of_it(operator: type[Operator]
         assert operator in {type(operator_) for operator_ in plan.operators}
 
 
+PARTS = ("## Example", "## Example with a change", "## What happens", "**State**: ", "## Limits")
+"""The parts of a page of an operator, in their order."""
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
+def test_every_page_of_an_operator_has_its_parts_in_order(operator: type[Operator]) -> None:
+    text = operator_page(operator).read_text("utf-8")
+    places = [text.find(f"\n{part}") for part in PARTS]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert len(text[places[-1] :].split()) > 12
+
+
 ALL_EXAMPLES = {operator: examples(operator_page(operator)) for operator in OPERATORS}
 RUN = [
     *(pytest.param(changed, id=operator.__name__) for operator, (*_, changed) in ALL_EXAMPLES.items()),

@@ -423,6 +423,20 @@ def listed(names: object) -> str:
     return "{" + ", ".join(texts) + "}" if texts else "∅"
 
 
+def each(names: Sequence[str]) -> str:
+    """A group as invariants name it, by the attributes that its tuples agree on."""
+    return f"each {', '.join(names)}" if names else "all tuples"
+
+
+def closing_groups(names: Sequence[str]) -> str:
+    """The punctuations of an operator that gives a result for each group."""
+    return (
+        f"values of {', '.join(names)} once no tuple with them can come"
+        if names
+        else "everything once its input ends"
+    )
+
+
 def taken(names: Iterable[str], inputs: tuple[Facts, ...]) -> str | None:
     """A name that an operator gives, where its input has come to have an attribute of that name."""
     (source,) = inputs
