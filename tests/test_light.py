@@ -82,7 +82,7 @@ def test_a_query_is_checked_simulated_and_run_without_spark(tmp_path: Path, inst
         return [json.loads(line) for line in text.splitlines()]
 
     assert subprocess.run([python, "-c", "import py4j"], capture_output=True, check=False).returncode == 1
-    assert "nothing to complain about" in cedilla("check", "pumps.rq").stdout
+    assert "no errors or warnings" in cedilla("check", "pumps.rq").stdout
     assert items(cedilla("simulate", "pumps.rq").stdout) == RESULT
     run = cedilla("run", "pumps.rq", "--once", "--checkpoint", "ck")
     assert (run.returncode, "as there is no Spark" in run.stderr) == (0, True), run.stderr

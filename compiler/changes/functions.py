@@ -13,6 +13,7 @@ from cedilla.compiler.regions.bent import ByPoints, Reciprocal, Shift
 from cedilla.compiler.regions.composition import Bent, Chain, after
 from cedilla.compiler.regions.logarithms import Logarithm, Power
 from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.formatting.expression_formatter import format_expression
 from cedilla.grammar.syntax import AlterAttribute, Attribute, Binary, Expression, Literal, Points, Scalar
 
 _CACHE_SIZE = 1024
@@ -37,7 +38,8 @@ def function_of(parameter: str, body: Expression) -> Affine | Bent:
             hint = (
                 f"numbers only; the unit of the result is given by `alter(t, {parameter} -> ..., unit degC)`"
             )
-        raise failure("RQ202", f"the function is not affine in `{parameter}`", body.span, hint=hint)
+        message = f"`{format_expression(body)}` is not a function that a query can undo"
+        raise failure("RQ202", message, body.span, hint=hint)
     return form[1] if form[1].rises else Chain((form[1],))
 
 

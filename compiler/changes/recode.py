@@ -44,12 +44,17 @@ class Recode(AtSource):
                 hint="numbers that measure something are altered; else a drop and an add, under a new name",
             )
         pairs = [tuple(raw_value(type_, literal) for literal in pair) for pair in node.codes]
-        for side, problem in enumerate(("has two codes", "is the code of two values")):
+        for side in (0, 1):
             values = [pair[side] for pair in pairs]
             if (twice := next((v for n, v in enumerate(values) if v in values[:n]), None)) is not None:
                 span = node.codes[len(values) - 1 - values[::-1].index(twice)][side].span
-                hint = "each value has a code of its own: afterwards the two could not be distinguished"
-                raise failure("RQ462", f"{type_.wire(twice)} {problem}", span, hint=hint)
+                first, second = [type_.wire(pair[1 - side]) for pair in pairs if pair[side] == twice][:2]
+                message = f"{type_.wire(twice)} would be written as {first} and as {second}"
+                if first == second:
+                    message = f"{type_.wire(twice)} is listed twice"
+                if side == 1:
+                    message = f"{first} and {second} would both be written as {type_.wire(twice)}"
+                raise failure("RQ462", message, span, hint="give each value a code of its own")
         mapping = ValueMapping.else_same if node.else_same else ValueMapping
         return cls(node.name, mapping(tuple((before, after) for before, after in pairs)), type_)
 

@@ -31,8 +31,7 @@ class Rename(AtSource):
         of = context.names.get(node.field, node.name)
         taken = node.field if node.field in context.types else of
         if taken != node.name:
-            swap = f"names that change places are a swap, `swap({node.name}, {taken})`, and no renames"
-            hint = f"{swap}; else {_OTHER_NAME}"
+            hint = f"if the two change places, send `swap({node.name}, {taken})`; else {_OTHER_NAME}"
             raise name_in_use(f"the accent renames `{node.name}`", node.field, taken, node.span, hint)
         return cls(node.name, node.field)
 
@@ -43,7 +42,7 @@ class Rename(AtSource):
         return f"rename({unit_text(self.name)}, {self.attribute})"
 
 
-_OTHER_NAME = "a name is of one attribute as long as the stream lasts; another one is free"
+_OTHER_NAME = "choose a name that the stream has never used"
 
 
 def name_in_use(what: str, name: str, of: str, span: Span, hint: str = _OTHER_NAME) -> DiagnosticError:

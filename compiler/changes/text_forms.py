@@ -71,7 +71,7 @@ class ToSign(ToForm):
             message = (
                 f"`{node.name}` is of type {type_}; only `double` and `decimal(p, s)` have decimal signs"
             )
-            hint = "a whole number has no sign, and a `string` is read as it is"
+            hint = "a whole number has no sign, and a `string` is read unchanged"
             raise failure("RQ208", message, node.span, hint=hint)
         return cls(node.name, node.text_form, "", node.span)
 

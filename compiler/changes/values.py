@@ -22,7 +22,7 @@ def raw_value(type_: Type, literal: Literal) -> Value:
     bits = BITS.get(type_.name)
     if bits is not None and not (isinstance(value, int) and -(2**bits) <= value < 2**bits):
         hint = "a value of whole numbers is one, and as large as its type has them"
-        raise failure("RQ208", f"{literal.text} is no {type_}", literal.span, hint=hint)
+        raise failure("RQ208", f"{literal.text} is not a value of type {type_}", literal.span, hint=hint)
     return value
 
 

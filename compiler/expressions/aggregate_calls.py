@@ -40,7 +40,7 @@ class Call:
             case (syntax.Definition(relation=syntax.Aggregate(calls=(AggregateCall() as call,))),):
                 return cls.of(call)
             case _:
-                raise ValueError(f"{text} is no call")
+                raise ValueError(f"{text} is not a call")
 
     @classmethod
     def parsed(cls, calls: Mapping[str, Call | str]) -> dict[str, Call]:

@@ -298,7 +298,7 @@ def qualified(attribute: Attribute, types: Types) -> DiagnosticError:
         hint = f"`{name}({qualifier})` calls the function"
     elif qualifier in types:
         path = f'`{name}: string from "{qualifier}.{name}"`'
-        hint = f"`{name}` alone; what is inside of `{qualifier}` is declared: {path}"
+        hint = f"`{name}` alone; or declare a field inside of `{qualifier}`: {path}"
     message = f"`{qualifier}.` says where a join attribute comes from; here there is one input"
     return failure("RQ112", message, attribute.span, hint=hint)
 
@@ -313,7 +313,7 @@ def unknown_attribute(name: str, types: Types, span: Span | None, is_text: bool 
         return changing_functions.refused(name, span)
     help = did_you_mean(name, types, "attributes")
     if name.lower() in ("true", "false"):
-        help = f"`{name.lower()}` is written in small letters"
+        help = f"`{name.lower()}` is written in lower case"
     elif name in EMPTY:
         help = "`x is null` and `x is not null` ask whether a value is undefined; "
         help += "a `case` without `else` is undefined where no branch fits"

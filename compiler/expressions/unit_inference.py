@@ -222,9 +222,9 @@ class _Reader:
                 text = format_expression(other.expression)
                 if (type_ := self._type_of(other.expression)) is not None:
                     check_is_number(text, type_, constant.expression.span, "a constant without a unit")
-                hint = f"`{text}: double unit {unit_text(constant.unit or '')}` where it is declared"
+                hint = f"declare `{text}: double unit {unit_text(constant.unit or '')}`"
                 if not isinstance(other.expression, Attribute):
-                    hint = "a constant without a unit; what is computed has one where its parts give it one"
+                    hint = "write the constant without a unit; a computed attribute has a unit if its parts have units"
                 message = f"`{text}` has no unit, and {format_expression(constant.expression)} has one"
                 raise failure("RQ142", message, constant.expression.span, hint=hint)
 
@@ -286,7 +286,9 @@ class _Reader:
         if side.constant is None or not side.unit or side.unit in _IMPLIED or not units.is_scale(side.unit):
             return
         point = format_expression(side.expression)
-        message = f"`{point}` is a point of a scale, and `{operator}` has no meaning for it"
+        message = (
+            f"`{point}` is a point on a scale, such as a temperature, and cannot be a factor of `{operator}`"
+        )
         hint = f"`project[..., x as t unit {unit_text(side.unit)}](R)` says that a number is in {side.unit}"
         raise failure("RQ163", message, side.expression.span, hint=hint)
 

@@ -89,9 +89,9 @@ def accent_of(
     if changed & mentions:
         raise failure(
             "RQ201",
-            f"the description names `{min(changed & mentions)}`, the attribute that the accent evolves",
+            f"the accent changes `{min(changed & mentions)}`, so its description must not use it",
             node.span,
-            hint="describe the tuples by other attributes (theory G23)",
+            hint="describe the tuples by other attributes",
         )
     try:
         plain, quantities = split_quantities(conditions, types, units)
@@ -147,13 +147,15 @@ def epoch_change_of(
         return None
     name = names.get(primitive.name, primitive.name)
     if node.description and kind is Grow:
-        what = f"a description cannot tell where the domain of `{name}` grows"
-        raise failure("RQ220", what, node.span, hint="it grows for all tuples: [[grow(s, {3})]]")
+        what = f"the domain of `{name}` can only grow for all tuples, so the accent must not describe some"
+        raise failure("RQ220", what, node.span, hint="remove the description: [[grow(s, {3})]]")
     if node.description:
-        hint = 'a zone is of all tuples, [[zone(at, "UTC")]]; other clocks send times with an offset'
+        what = f"the zone of `{name}` can only change for all tuples of a stream"
+        hint = 'remove the description: [[zone(at, "UTC")]]; other clocks can send times with an offset'
         if kind is ToSign:
-            hint = 'a sign is of all tuples, [[decimal(x, ",")]]; `"," or "."` reads the texts of two senders'
-        raise failure("RQ339", "a description cannot tell whose texts change", node.span, hint=hint)
+            what = f"the decimal sign of `{name}` can only change for all tuples of a stream"
+            hint = 'remove the description: [[decimal(x, ",")]]; `"," or "."` reads the texts of two senders'
+        raise failure("RQ339", what, node.span, hint=hint)
     if name not in types:
         guess = did_you_mean(name, types, "attributes")
         raise failure("RQ207", f"the accent names `{name}`, which never existed", primitive.span, hint=guess)

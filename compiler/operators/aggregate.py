@@ -80,8 +80,8 @@ class Aggregate(Operator):
     rules: ClassVar[Rules] = Rules("A2", "A3", "A4", ignored="A1")
     keeps_order: ClassVar[Order] = Order.NONE
     instead: ClassVar[str] = (
-        "first, last, collect and string_agg are of a stream's order: `sort[a](R)` gives one, and "
-        "`top[1 by a desc per k](R)` is the last by its values"
+        "first, last, collect and string_agg depend on the order of tuples: `sort[a](R)` gives one, and "
+        "`top[1 by a desc per k](R)` takes the greatest value"
     )
     acts_on_output: ClassVar[bool] = True
     state: ClassVar[Kept] = Kept(
@@ -122,9 +122,9 @@ class Aggregate(Operator):
                 Diagnostic(
                     "RQ110",
                     "warning",
-                    f"`{name}` is {source.types[name]}: {self.function} leaves it out",
+                    f"{self.function} skips `{name}`, because its type is {source.types[name]}",
                     self.span,
-                    help=f"`except {name}` says so",
+                    help=f"to confirm, write `except {name}`",
                 )
                 for name in self.left_out(source)
             ),
@@ -183,9 +183,9 @@ class Aggregate(Operator):
             yield Diagnostic(
                 "RQ108",
                 "warning",
-                f"distinct values of the floating `{format_expression(argument)}`",
+                f"distinct values of the double `{format_expression(argument)}` may differ in their last digit only",
                 argument.span,
-                ("values that were altered and altered back may differ in the last digit",),
+                ("accents that convert a value and convert it back may change its last digit",),
             )
 
     @property

@@ -262,10 +262,10 @@ class Join(Matching):
         for name in self._twice(inputs):
             raise failure(
                 "RQ107",
-                f"`{name}` comes from both inputs of the join",
+                f"both inputs of the join have `{name}`",
                 self.span,
-                hint=f"`rename[{name} as {name}_2](R)` of one input, or a `project` without it; or the join is on "
-                f"`{name}`, too (theory J2)",
+                hint=f"join on it, too: `on ..., {name}`; or rename it in one "
+                f"input, `rename[{name} as {name}_2](R)`, or leave it out by a `project`",
             )
         return warnings
 

@@ -130,7 +130,7 @@ class Project(Operator):
             and not self.convert
             and (taken := next((n for n in self.items if n in source.types), None)) is not None
         ):
-            hint = "another name; a projection without `*` names all attributes that it keeps"
+            hint = "choose another name, or list the attributes to keep instead of `*`"
             raise failure("RQ138", f"`{taken}` is an attribute that `*` keeps already", self.span, hint=hint)
         for expression in self.items.values():
             if not isinstance(expression, Attribute):
@@ -159,7 +159,7 @@ class Project(Operator):
         if (near := misspelt(name, source.types.keys() - {*self.excepts})) is not None:
             hint = f"did you mean `{near}`?"
             raise failure("RQ102", f"unknown attribute `{name}` after `except`", self.span, hint=hint)
-        return _not_yet(name, self.span, "it is left out once an accent adds it (theory P2)", source)
+        return _not_yet(name, self.span, "it is left out once an accent adds it", source)
 
     def _later(self, attribute: Attribute, source: Facts) -> Diagnostic:
         """The warning about an attribute that does not exist yet (P4).
@@ -173,10 +173,10 @@ class Project(Operator):
             raise expressions.unknown_attribute(name, source.types, attribute.span)
         near = misspelt(name, source.types.keys() - read)
         if near is not None:
-            hint = f"did you mean `{near}`? An attribute that is to come later is declared: `{name}?: type`"
+            hint = f"did you mean `{near}`? Or declare `{name}?: type`, if producers will send it later"
             raise failure("RQ102", f"unknown attribute `{name}`", attribute.span, hint=hint)
-        later = "it appears in the output once an accent adds it (theory P4)"
-        hint = f"`{name}?: type` in the declaration says that it is to come; "
+        later = "it appears in the output once an accent adds it"
+        hint = f"declare `{name}?: type` in the stream if producers will send it later; "
         return _not_yet(name, attribute.span, later, source, hint)
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:

@@ -41,9 +41,9 @@ class Rename(Operator):
         if (taken := self.conflict(inputs)) is not None:
             raise failure(
                 "RQ104",
-                f"the new name `{taken}` is an attribute already",
+                f"there is already an attribute `{taken}`",
                 self.span,
-                hint="the old name comes first: `rename[old as new](R)`",
+                hint="choose another name; the old name comes first: `rename[old as new](R)`",
             )
         return []
 

@@ -131,7 +131,7 @@ class Running(Operator):
             raise failure("RQ104", f"`{self.on}` gives the order and is in `per`", self.span, hint=hint)
         if (name := next((name for name in self.calls if name in source.types), None)) is not None:
             hint = f"another name, for example `as {name}_2`"
-            raise failure("RQ104", f"`{name}` is an attribute already", self.span, hint=hint)
+            raise failure("RQ104", f"there is already an attribute `{name}`", self.span, hint=hint)
         for call in self.calls.values():
             self._check_call(call, source)
         return [warning for part in self.expressions for warning in condition_warnings(part, source)]

@@ -62,7 +62,7 @@ class Sample(Operator):
         for name in self.by:
             if source.types[name].element is not None:
                 raise failure("RQ103", f"sample requires values, `{name}` is {source.types[name]}", self.span)
-        return floating(self.by, source.types, self.span, "a hash of")
+        return floating(self.by, source.types, self.span, "tuples are drawn")
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs

@@ -53,7 +53,7 @@ class Sort(Operator):
             if source.may_be_undefined(name):
                 raise failure(
                     "RQ115",
-                    f"sort requires attributes that every tuple has, `{name}` may be missing",
+                    f"every tuple needs `{name}` for a sort, and it may be missing",
                     self.span,
                     hint=always(name, source),
                 )

@@ -33,7 +33,7 @@ class Unnest(Operator):
             raise failure("RQ103", f"unnest requires a list, `{self.on}` is {type_}", self.span, hint=hint)
         if self.alias in source.types:
             hint = f"another name, for example `as {self.alias}_2`"
-            raise failure("RQ104", f"`{self.alias}` is an attribute already", self.span, hint=hint)
+            raise failure("RQ104", f"there is already an attribute `{self.alias}`", self.span, hint=hint)
         return []
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:

@@ -103,7 +103,9 @@ class User(Operator):
                 message = (
                     f"`{name}` is in `accumulate` of `{self.label}` and in another part of its signature"
                 )
-                raise failure("RQ104", message, self.span, hint="what is folded away is in `accumulate` only")
+                raise failure(
+                    "RQ104", message, self.span, hint="name it once: in `accumulate` if the output lacks it"
+                )
         if len(inputs) == 2:
             self._check_two((inputs[0], inputs[1]))
         self._check_returns(inputs)
@@ -129,10 +131,10 @@ class User(Operator):
             if self._conflicting(name):
                 raise failure(
                     "RQ119",
-                    f"`{name}` comes from both inputs of `{self.label}`, and its signature does not say how",
+                    f"both inputs have `{name}`, and the signature of `{self.label}` does not say how to combine them",
                     self.span,
-                    hint=f"`merge {{{', '.join((*self.merge, name))}}}` coordinates accents on it; "
-                    "a projection of one input can rename or leave it out",
+                    hint=f"`merge {{{', '.join((*self.merge, name))}}}` coordinates changes of it; "
+                    "or rename it in one input, or leave it out by a `project`",
                 )
 
     def _check_returns(self, inputs: tuple[Facts, ...]) -> None:

@@ -33,7 +33,7 @@ from cedilla.compiler.operators.shared.base import (
 )
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 
 
 def bounds_of(names: tuple[str, str], length: Fraction, step: Fraction) -> dict[str, Affine]:
@@ -92,23 +92,29 @@ class Window(Operator):
             hint = "the start and the end have names of their own: `as [began, ended]`"
             raise failure("RQ104", f"`{self.names[0]}` is the name of both bounds", self.span, hint=hint)
         if self.step <= 0 or self.length < self.step:
-            raise failure(
-                "RQ105",
-                "a window requires 0 < step <= length",
-                self.span,
-                hint="a step above the length would lose the tuples in between: the length comes first, "
-                "`window[5 minutes every 1 minute on at as w](R)`"
-                if self.step > 0
-                else "as in `window[5 minutes on at as w](R)`",
-            )
+            raise self._without_windows()
         whole = Affine(self.step, self.length).is_whole and self.length < 2**63
         if self.bounds and self.gives.is_integral and not whole:
             message = (
-                f"the bounds of windows on `{self.on}`, {self.on_type}, would be no whole numbers of 64 bits"
+                f"the bounds of windows on `{self.on}`, {self.on_type}, would not be whole numbers of 64 bits"
             )
-            hint = "a whole length and step, or the number of the window: `as name`"
+            hint = "take a whole length and step, or the number of the window: `as name`"
             raise failure("RQ105", message, self.span, hint=hint)
         return []
+
+    def _without_windows(self) -> DiagnosticError:
+        """Returns RQ105 for a step that is not above 0, or above the length."""
+        if self.step <= 0:
+            hint = "as in `window[5 minutes on at as w](R)`"
+            return failure(
+                "RQ105", "the length and the step of a window must be above 0", self.span, hint=hint
+            )
+        step, length = (measured(value, self.on_type) for value in (self.step, self.length))
+        message = (
+            f"the step ({step}) is larger than the window ({length}), so tuples between windows would be lost"
+        )
+        hint = "the length comes first: `window[5 minutes every 1 minute on at as w](R)`"
+        return failure("RQ105", message, self.span, hint=hint)
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs

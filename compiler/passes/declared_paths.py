@@ -19,14 +19,16 @@ from cedilla.grammar.diagnostics import Span, failure
 
 def _check_text(declared: syntax.AttributeDeclaration, origin: syntax.Origin) -> None:
     if declared.type.name not in ("int", "long", "double", "decimal"):
-        message = f"`{declared.name}` is {declared.type.name}, and `from text` reads numbers"
-        hint = f'`from "{origin.text}"` reads a text as it is'
+        message = f"`{declared.name}` has the type {declared.type.name}, and `from text` reads numbers"
+        hint = f'`from "{origin.text}"` reads a text unchanged'
         raise failure("RQ164", message, origin.span, hint=hint)
 
 
 def _check_comma(declared: syntax.AttributeDeclaration, format_: str) -> None:
     if declared.type.name not in ("double", "decimal"):
-        message = f"`{declared.name}` is {declared.type.name}, which has no decimal comma"
+        message = (
+            f"`{declared.name}` has the type {declared.type.name}, and only numbers have a decimal comma"
+        )
         raise failure(
             "RQ164", message, declared.span, hint='`decimal ","` is for `double` and `decimal(p, s)`'
         )
@@ -44,7 +46,7 @@ def _check_comma(declared: syntax.AttributeDeclaration, format_: str) -> None:
 
 def _check_zone(declared: syntax.AttributeDeclaration, zone: str, format_: str) -> None:
     if declared.type.name != "timestamp":
-        message = f"`{declared.name}` is {declared.type.name}, which has no zone"
+        message = f"`{declared.name}` has the type {declared.type.name}, and only a timestamp has a zone"
         raise failure("RQ174", message, declared.span, hint='`at: timestamp zone "Europe/Berlin"`')
     if not FORMATS[format_].texts:
         message = f"`{declared.name}` has a zone, and format `{format_}` has no texts of times"
@@ -95,7 +97,7 @@ def check_field_paths(node: syntax.StreamDeclaration, attributes: Mapping[str, A
                 "elsewhere an attribute has its column's name"
             )
             if declared.origin.root == TEXT:
-                hint = f"a number is read as it is declared there, `{declared.name}: {declared.type.name}`"
+                hint = f"leave `from text` out: `{declared.name}: {declared.type.name}`"
             raise failure("RQ146", message, span, hint=hint)
         if declared.origin is not None:
             _check_alternatives(node, declared, declared.origin)

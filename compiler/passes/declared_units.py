@@ -71,14 +71,18 @@ def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, st
         if node.origin is not None:
             hint = "leave `from` out"
             raise failure(
-                "RQ146", f"`{node.name}` is computed, and comes from no path", node.origin.span, hint=hint
+                "RQ146", f"`{node.name}` is computed, and not read from a path", node.origin.span, hint=hint
             )
         if node.decimal is not None:
             hint = 'leave `decimal ","` out'
-            raise failure("RQ164", f"`{node.name}` is computed, and comes from no text", node.span, hint=hint)
+            raise failure(
+                "RQ164", f"`{node.name}` is computed, and not read from a text", node.span, hint=hint
+            )
         if node.zone is not None:
             hint = "leave `zone` out: canonical timestamps are in UTC"
-            raise failure("RQ174", f"`{node.name}` is computed, and comes from no text", node.span, hint=hint)
+            raise failure(
+                "RQ174", f"`{node.name}` is computed, and not read from a text", node.span, hint=hint
+            )
     units = {node.name: declared_unit(node) for node in nodes}
     return {name: unit for name, unit in units.items() if unit is not None}
 
@@ -97,13 +101,13 @@ def taken_for_units(nodes: Iterable[syntax.AttributeDeclaration]) -> Iterator[Di
     for node in nodes:
         if node.unit not in texts:
             continue
-        hint = f"where `{node.unit}` names the unit of each tuple: `unit from {node.unit} in {{degF, degC}}`"
+        hint = (
+            f"if `{node.unit}` names the unit of each tuple, write `unit from {node.unit} in {{degF, degC}}`"
+        )
         if isinstance(node.unit, str):
             known_unit(node.unit, node.span, hint)
         if node.unit in _TAKEN:
-            message = (
-                f"`{node.name}` is in what pint calls `{node.unit}`, whatever the attribute of this name says"
-            )
+            message = f"`unit {node.unit}` is the unit that pint calls `{node.unit}`, not the attribute `{node.unit}`"
             yield Diagnostic("RQ150", "warning", message, node.span, help=hint)
 
 

@@ -34,5 +34,5 @@ def _check_order(operator: Operator, inputs: tuple[Arrival, ...]) -> None:
         return
     problem = "come out of order" if inputs[0].order is Order.PLACED else "have no order"
     tuples = f"the tuples of `{operator.inputs[0]}`"
-    message = f"{operator.title.lower()} goes by the order of arrival, and {tuples} {problem}"
+    message = f"{operator.title.lower()} depends on the order of tuples, and {tuples} {problem}"
     raise failure("RQ123", message, operator.span, hint=operator.instead)

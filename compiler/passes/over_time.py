@@ -148,8 +148,12 @@ class OverTime:
         span, calls = self.node.span, self.node.calls
         values = {call.arguments[0] for call in calls if _is_mean(call)}
         if self.base.every is not None or len(values) != 1 or not all(map(_is_mean, calls)):
-            message = "a mean over time is alone in its aggregate, over windows that do not overlap"
-            raise failure("RQ157", message, span, hint="other results in an aggregate of their own")
+            message = (
+                "`weighted by duration` cannot be combined with other results, or with windows that overlap"
+            )
+            raise failure(
+                "RQ157", message, span, hint="compute the other results in an aggregate of their own"
+            )
         (value,) = values
         names = ("before", "since", "begin", "end", "area", "less", "held", "lacking")
         before, since, begin, end, *parts = (

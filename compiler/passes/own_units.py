@@ -60,7 +60,7 @@ class _Definitions:
     def _check_same(self, name: str, node: syntax.UnitDefinition) -> None:
         """Accepts a definition that repeats what a name means already: `unit "Seconds" = s;`."""
         if node.value is None or not units.is_same(name, f"[{_CHECKED}={self._text(node.value)}]"):
-            hint = "another name; the definitions of pint and UCUM stay as they are"
+            hint = "choose another name; the definitions of pint and UCUM cannot change"
             raise failure("RQ151", f"`{name}` is a unit already", node.span, hint=hint)
 
     def _add_substance(self, name: str, node: syntax.UnitDefinition) -> None:

@@ -106,9 +106,9 @@ def fixed_units(node: syntax.Emit, units: Units, types: Mapping[str, Type]) -> C
         hint = f"`with` another attribute, or without `{item.name}`"
         check_is_number(item.name, types[item.name], item.span, hint)
         if (own := units.get(item.name)) is None:
-            hint = f"`{item.name}: {types[item.name]} unit {unit_text(item.unit)}` where it is declared; "
-            hint += "what is computed has a unit where its parts give it one"
-            message = f"`{item.name}` has no unit: nothing leads to {item.unit}"
+            hint = f"declare `{item.name}: {types[item.name]} unit {unit_text(item.unit)}`; "
+            hint += "a computed attribute has a unit if its parts have units"
+            message = f"`{item.name}` has no unit, so it cannot be written in {item.unit}"
             raise failure("RQ142", message, item.span, hint=hint)
         function = converted(own, item.unit, item.span)
         doubles = {item.name: DOUBLE}

@@ -79,9 +79,10 @@ class FormatKind:
 
 
 _NO_MARKERS = (
-    "CSV has no place for the markers of an output: `json`, `parquet` or `xml`; `cedilla read` prints tables"
+    "a CSV file cannot contain an output's markers: write `json`, `parquet` or `xml`; "
+    "`cedilla read` prints tables"
 )
-_NO_REQUESTS = "`json`, `parquet`, `xml` or `kafka`"
+_NO_REQUESTS = "write `json`, `parquet`, `xml` or `kafka`"
 
 FORMATS: Mapping[str, FormatKind] = {
     kind.name: kind
@@ -129,7 +130,8 @@ def check_source_format(name: str, span: Span) -> None:
 def check_sink_format(name: str, span: Span) -> None:
     """Raises RQ113 if outputs do not have the format."""
     if name in FORMATS and FORMATS[name].not_written:
-        raise failure("RQ113", f"`{name}` is read, and not written", span, hint=FORMATS[name].not_written)
+        message = f"an output cannot have the format `{name}`, which is for reading only"
+        raise failure("RQ113", message, span, hint=FORMATS[name].not_written)
     if name not in SINKS:
         raise failure("RQ113", f"unknown format `{name}`", span, hint=_known_format(name, SINKS))
 

@@ -276,14 +276,14 @@ class Source:
     def check_form(self, change: ToForm) -> None:
         """Raises `DiagnosticError` RQ339 for texts of another form where none can change: tuples of a topic or a table
         have no one order, other formats no texts, and values of several paths are compared."""
-        message, hint = f"the {change.what} of `{change.attribute}` cannot change by a line", ""
+        message, hint = f"the {change.what} of `{change.attribute}` cannot change by an accent", ""
         if self.table or self.is_topic or not self.format_kind.texts:
             where = "a table" if self.table else f"from `{self.format}`"
             message = f"{message}: `{self.name}` is {where}"
-            hint = f"an edit of its declaration{', or times with an offset' if change.what == 'zone' else ''}"
+            hint = f"edit its declaration{', or send times with an offset' if change.what == 'zone' else ''}"
         elif any(a.others for a in self.attributes if a.name == change.attribute):
             message = f"{message}: it is read from several paths"
-            hint = "one path, in an edit of its declaration"
+            hint = "edit its declaration so that it has one path"
         if hint:
             raise failure("RQ339", message, change.span, hint=hint)
 

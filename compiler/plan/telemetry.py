@@ -67,9 +67,12 @@ def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attrib
     """
     if not FORMATS[node.format].has_requests:
         if node.metrics:
-            hint = "`metrics` picks data points of `otlp`; elsewhere `select` picks tuples"
+            hint = "use `select` to pick tuples of other formats"
             raise failure(
-                "RQ147", f"tuples of format `{node.format}` are of no metrics", node.span, hint=hint
+                "RQ147",
+                f"`metrics` is only for streams of OpenTelemetry, and `{node.name}` has format `{node.format}`",
+                node.span,
+                hint=hint,
             )
         return
     if (twice := next((name for name in node.metrics if node.metrics.count(name) > 1), None)) is not None:
@@ -83,8 +86,8 @@ def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attrib
         if len(keys) == 1 and keys[0] in FIELDS:
             type_ = declared.type.name
             if type_ not in FIELDS[keys[0]]:
-                message = f"`{keys[0]}` of a data point is no {type_}"
-                raise failure("RQ149", message, declared.span, hint=f"a {' or a '.join(FIELDS[keys[0]])}")
+                message = f"`{keys[0]}` of a data point cannot have the type {type_}"
+                raise failure("RQ149", message, declared.span, hint=f"use {' or '.join(FIELDS[keys[0]])}")
         elif len(keys) != 2 or keys[0] not in ROOTS:
             message = f"a data point has no `{path_text(keys)}`"
             named = declared.origin is not None and declared.origin.root not in (None, TEXT)
@@ -98,6 +101,6 @@ def _root(root: str, key: str) -> str:
 
 def _instead(root: str, *rest: str) -> str:
     if root in ROOTS and rest:
-        return f'`from {root} "{".".join(rest)}"`: a key as it is, with its dots'
+        return f'`from {root} "{".".join(rest)}"`: the key with its dots'
     guess = did_you_mean(root, FIELDS, "fields") or ""
     return f'`from resource "{".".join((root, *rest))}"`, `from attribute ...` or `from scope ...`; {guess}'

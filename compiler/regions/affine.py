@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
@@ -15,6 +16,8 @@ from cedilla.compiler.regions.function import Monotone, Number
 from cedilla.compiler.regions.levels import Level, Tree, Value, make_level
 from cedilla.grammar.diagnostics import failure
 
+_SHORT = 12
+"""Digits of a whole number that a message shows without an exponent."""
 _MAX_BITS = 13_000
 """Bits of an exact number, some 4,000 digits: functions get longer with each that follows another."""
 _DOUBLE = 1000
@@ -57,13 +60,12 @@ class Affine(Monotone):
             [n.bit_length() for n in number.as_integer_ratio()] for number in (self.slope, self.shift)
         )
         if abs(slope[0] - slope[1]) > _DOUBLE or shift[0] - shift[1] > _DOUBLE:
-            hint = "a function between numbers that doubles can be"
-            raise failure("RQ009", "the function leads out of the numbers that doubles can be", hint=hint)
+            message = "values would be too large or too small for a double, which holds at most 1.8e308"
+            hint = "check the factor; or drop the attribute, and add one of another name"
+            raise failure("RQ009", message, hint=hint)
         if max(*slope, *shift) > _MAX_BITS:
             message = "the functions of the attribute, one after the other, have numbers of over 4,000 digits"
-            hint = (
-                "functions of fewer digits; or a drop, and an add of another name, which has no functions yet"
-            )
+            hint = "use numbers of fewer digits; or drop the attribute, and add one of another name"
             raise failure("RQ009", message, hint=hint)
 
     def inverse(self) -> Affine:
@@ -117,6 +119,16 @@ class Affine(Monotone):
         if r == 1:
             return shifted
         return f"({shifted}) / {r}" if q or p != 1 else f"{shifted} / {r}"
+
+    def at_text(self, value: int) -> str:
+        """Returns the function's value as text for messages: a whole number, or six digits.
+
+        >>> Affine(Fraction(9, 5), 32).at_text(10)
+        '50'
+        """
+        numerator, denominator = self(value).as_integer_ratio()
+        is_short = denominator == 1 and abs(numerator) < 10**_SHORT
+        return str(numerator) if is_short else f"{Decimal(numerator) / Decimal(denominator):.6g}"
 
     def of_double(self, value: float) -> float:
         """Applies the function to a double.

@@ -76,6 +76,6 @@ def answers(query: str, data: str) -> str:
             "rows": preview_of(query, NAME, Options(allow_paths=(str(FOLDER),))),
             "plan": tried(lambda text: summary_text(compile_query(text, NAME).plan), query),
             "accents": tried(lambda text: evolution_text(compile_query(text, NAME).plan), query),
-            "findings": render(found, {NAME: query}) or "nothing to complain about",
+            "findings": render(found, {NAME: query}) or "no errors or warnings",
         }
     )

@@ -245,7 +245,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     ) -> syntax.Scalar:
         """`increase(x since begin)` is the function `increase since` of `x` and `begin`."""
         if name.lower() not in syntax.COUNTED:
-            hint = "as in `increase(x since begin)`; `begin` is the time from which the counter counts"
+            hint = "as in `increase(x since begin)`; `begin` is the time when the counter started"
             self._report("RQ370", f"`since` is for `increase` and `rate`, found `{name}`", meta, hint)
         called = self.scalar(meta, name, None, (*arguments, start), None)
         return evolve(called, name=f"{name} {syntax.SINCE}".lower(), written=None)

@@ -45,7 +45,7 @@ def did_you_mean(word: str, words: Iterable[str], what: str) -> str:
     words = list(words)
     guess = suggest(word, words) or _begins_alike(word, words)
     shown = ", ".join(words[:_LISTED]) + (", ..." if len(words) > _LISTED else "")
-    listed = f"known {what}: {shown}" if words else f"there are no {what}"
+    listed = f"known {what}: {shown}" if words else f"known {what}: none"
     return listed if guess is None else f"did you mean `{guess}`? {listed}"
 
 

@@ -108,7 +108,7 @@ def _in_capitals(slip: Slip) -> Diagnostic | None:
     for token in tokens:
         lower = token.lower()
         if token.type == "NAME" and lower != token and lower in word_synonyms.WORDS:
-            return slip.unexpected(f"words of the language are in small letters: `{lower}`", token)
+            return slip.unexpected(f"keywords are written in lower case: `{lower}`", token)
     return None
 
 

@@ -15,8 +15,10 @@ _MOVING = (
     "a moving average is `avg(x)` over a sliding window, `window[5 minutes every 1 minute on at as w](R)`"
 )
 _CAST = "a value is converted by `int(x)`, `double(x)`, `string(x)`, `date(x)` or `timestamp(x)`"
-_COLUMN = "an attribute is written by its name alone, without quotes: `a`; a constant as it is: `5`"
-_ANY = "whether a condition holds for some tuples is `count(where t > 90) > 0`, for all `count(where t <= 90) = 0`"
+_COLUMN = (
+    "an attribute is written by its name alone, without quotes: `a`; a constant without quotes, too: `5`"
+)
+_ANY = "`count(where t > 90) > 0` tests whether some tuples meet a condition, `count(where t <= 90) = 0` whether all do"
 _REGRESSION = "of two values there are `slope(x, y)`, `corr(x, y)` and `covar(x, y)`"
 
 _AGGREGATES = {
@@ -155,7 +157,7 @@ _SCALARS_INSTEAD = {
     "`datediff(ended, began)` counts days, `year(ended) * 12 + month(ended)` months": "months_between monthsbetween "
     "date_diff_months",
     "`round(x, 2)` rounds to digits, `long(x)` cuts all of them off": "truncate truncatenumber trunc_to",
-    "times are in UTC: there are no other zones in a query": "convert_timezone convert_tz at_timezone tz_convert "
+    "times in a query are always in UTC": "convert_timezone convert_tz at_timezone tz_convert "
     "to_utc_timestamp from_utc_timestamp tolocaltime astimezone timezone",
     "tuples with a partner are `A semi join B on k`, those without one `A anti join B on k`": "exists not_exists",
     "an expression has exact decimals where an attribute is declared as a `decimal`": "decimal to_decimal",

@@ -17,7 +17,7 @@ from cedilla.grammar.parsing import lalr
 _CHARACTERS = {
     **dict.fromkeys("“”„«»", "strings are written in straight quotes, `\"a\"` or `'a'`"),
     **dict.fromkeys("‘’´", "strings are written in straight quotes, `\"a\"` or `'a'`"),
-    "`": "names are written as they are, strings in double or single quotes",
+    "`": "names are written without quotes, strings in double or single quotes",
     "°": 'a unit with a sign is written in quotes, `"°C"`, or as one word, `degC`',
     "^": "a power is written `pow(x, y)`",
     "$": "an attribute is written by its name alone: `a`; a constant is named by `let rate = 0.9;`",

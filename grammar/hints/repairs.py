@@ -97,7 +97,7 @@ def _nearest(e: Editor, count: int, token: Token) -> str | None:
 
 def _misspelt(e: Editor, token: Token, guess: str) -> Diagnostic:
     if guess == token.lower():
-        return e.slip.unexpected(f"words of the language are in small letters: `{guess}`", token)
+        return e.slip.unexpected(f"keywords are written in lower case: `{guess}`", token)
     form = forms.form_of_word(guess)
     hint = f"did you mean `{guess}`?"
     return e.slip.unexpected(f"{hint}, as in `{form}`" if form else e.form(hint), token)

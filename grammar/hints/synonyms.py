@@ -42,9 +42,9 @@ NO_FORMATS = by_word(
     {
         "print console stdout screen log terminal show memory": _SHOWN,
         "file files folder path fs": 'a folder has a format: `json "path"`',
-        "avro protobuf orc iceberg hudi text": "there is no such format yet",
-        "jdbc postgres postgresql mysql sqlite http https mqtt pulsar kinesis socket": "there is no such source or "
-        "output: files, topics of Kafka and tables of Delta are",
+        "avro protobuf orc iceberg hudi text": "this format cannot be read yet",
+        "jdbc postgres postgresql mysql sqlite http https mqtt pulsar kinesis socket": "sources and outputs are "
+        "files, topics of Kafka and tables of Delta",
         "s3 gcs hdfs abfs": 'a store is part of the path: `json "s3://bucket/path"`',
     }
 )
@@ -52,11 +52,11 @@ NO_FORMATS = by_word(
 
 NO_TYPES = by_word(
     {
-        "map struct row object record jsonb variant": "what is inside of an object is declared by its path: `city: "
+        "map struct row object record jsonb variant": "a field inside of an object is declared by its path: `city: "
         'string from "address.city"`',
         "array list set vector": "as a `string` an attribute is the text of its list",
         "time interval duration": "a length of time is a number with a unit, `d: double unit s`",
-        "binary bytes blob bytea varbinary": "`string`, of what the text says",
+        "binary bytes blob bytea varbinary": "declare it as `string`",
         "enum": '`string in {"a", "b"}` lists the values',
     }
 )
@@ -139,7 +139,7 @@ OPERATORS = by_word(
     {
         "join": "relations are joined by `A join B on k`",
         "union unionall union_all merge append": "relations are united by `A union B`",
-        "intersect": "what both relations have is `A intersect B`",
+        "intersect": "tuples of both relations are `A intersect B`",
         "minus": "the difference of relations is `A minus B`",
         "filter where having grep qualify": "tuples are selected by `select[t > 90](R)`",
         "map withcolumn with_column mutate assign transform compute": "attributes are computed by `extend[t * 1.8 + "
@@ -254,7 +254,7 @@ JOINS = by_word(
         "full fulljoin": "a full join is the union of `A left join B on k` and `B anti join A on k`",
         "cross": "a join requires attributes that are equal: `A join B on k`",
         ",": "two relations are joined by `A join B on k`, or united by `A union B`",
-        "+ &": "relations are united by `A union B`; what both have is `A intersect B`",
+        "+ &": "relations are united by `A union B`; tuples of both are `A intersect B`",
     }
 )
 """Words and signs between two relations in other languages."""
@@ -291,10 +291,9 @@ _ONE_PATH = (
 )
 PROMISES = by_word(
     {
-        "watermark withwatermark lateness heartbeats heartbeat_": "what is older is closed, as a watermark does, by "
-        "`heartbeat ts delay 10`",
-        "punctuate punctuation punctuations punctuates puntuated punctated": "what the source promises to close is "
-        "written `punctuated on ts`",
+        "watermark withwatermark lateness heartbeats heartbeat_": "a watermark is written `heartbeat ts delay 10`",
+        "punctuate punctuation punctuations punctuates puntuated punctated": "a promise of punctuations "
+        "is written `punctuated on ts`",
         "format using options path location encoding": 'a place is written `from json "path"`; records of `kafka` are '
         "JSON, those of `kafka_otlp` requests of OTLP",
         "version versionasof starting startingversion offset earliest latest since": "a new query reads all that "

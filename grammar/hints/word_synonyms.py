@@ -47,11 +47,11 @@ OPERANDS = SIGNS | by_word(
         "??": "the first value that is defined is `coalesce(a, b)`",
         "to ::": f"{_CAST}; {CONVERTED}",
         "from for": "arguments are parted by commas: `f(a, b)`",
-        "[": "there are no lists: an attribute is written by its name alone, a function as `sum(x)`, and a part of a "
+        "[": "a query has no lists: an attribute is written by its name alone, a function as `sum(x)`, and a part of a "
         "string is `substring(s, 1, 3)`",
-        "at": "times are in UTC: there are no other zones in a query",
+        "at": "times in a query are always in UTC",
         "plus minus times": "arithmetic is written `a + b`, `a - b`, `a * b`",
-        "collate": "strings are compared letter by letter; `lower(s)` makes capitals equal to small letters",
+        "collate": "strings are compared letter by letter; `lower(s)` makes upper and lower case equal",
         "escape": "a sign is escaped by `\\` in a pattern: `like(s, '10\\\\%')`",
         "within": "a range is written `x in [low, high]`; times are grouped by `window[5 minutes on at as w](R)`",
         "inside": "several values are written `x in {1, 2, 3}`, a range `x in [low, high]`",

@@ -68,7 +68,7 @@ LISTS = 'stream r(k: int, v: double, tags?: list of string) from json "r";\n'
         ('emit running[sum(v) on k](r) to json "o";', "`running[delta(kwh) as used"),
         ('accent r from "changes.rqm"; emit r to json "o";', '`from file "path"`'),
         ('emit select[tags = "a"](r) to json "o";', "`unnest[tags as tag](R)` makes tuples of them"),
-        ('emit sort[tags](r) to json "o";', "`tags: list of string` without"),
+        ('emit sort[tags](r) to json "o";', "without `?`: `tags: list of string`"),
     ],
 )
 def test_a_hint_is_about_its_own_operator_and_can_be_followed(statement: str, hint: str) -> None:

@@ -1,6 +1,7 @@
 """Finds phrases in prose that readers have to decode: `python -m tests.docs.prose PATH...` lists them with plain words.
 
-A text is a paragraph, a list item or a table row of a page, a docstring or a comment. Code in it does not count.
+A text is a paragraph, a list item or a table row of a page, a docstring or a comment. With `literals` before the paths
+it is a string of a module or of the live page that a reader may see: a message, a hint, a help. Code does not count.
 """
 
 from __future__ import annotations
@@ -98,8 +99,53 @@ def docstrings(source: str | ast.Module) -> Iterator[tuple[int, str]]:
                     yield statement.lineno, value.value
 
 
+_SHORTEST = 4
+"""Words of a literal that is a phrase; shorter ones are names, or parts of a text."""
+_QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`')
+_INSERTED = re.compile(r"\$\{(?:[^{}]|\{[^{}]*\})*\}")
+
+
+def literals(paths: Iterable[Path]) -> Iterator[Text]:
+    """Yields the strings of at least four words that are not docstrings: in modules, and in scripts of pages.
+
+    An f-string is one text, in which a value is one word.
+    """
+    for path in paths:
+        if path.is_dir():
+            yield from literals(sorted(path.iterdir()))
+        elif path.suffix in (".py", ".js"):
+            source = path.read_text("utf-8")
+            for line, text in (_strings if path.suffix == ".py" else _script_strings)(source):
+                words = " ".join(_CODE.sub("x", text).split())
+                if len(words.split()) >= _SHORTEST:
+                    yield Text(path, line, words)
+
+
+def _strings(source: str) -> Iterator[tuple[int, str]]:
+    tree = ast.parse(source)
+    inner = {text for _, text in docstrings(tree)}
+    parts = {
+        id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(str(text)) if id(node) not in parts and text not in inner:
+                yield node.lineno, text
+            case ast.JoinedStr(values):
+                shown = (part.value if isinstance(part, ast.Constant) else "x" for part in values)
+                yield node.lineno, "".join(map(str, shown))
+            case _:
+                pass
+
+
+def _script_strings(source: str) -> Iterator[tuple[int, str]]:
+    for match in _QUOTED.finditer(source):
+        yield source.count("\n", 0, match.start()) + 1, _INSERTED.sub("x", match[1] or match[2] or "")
+
+
 def main(names: list[str]) -> None:
-    for text in texts(map(Path, names)):
+    read = texts if names[:1] != ["literals"] else literals
+    for text in read(Path(name) for name in names if name != "literals"):
         if phrases := text.phrases():
             print(f"{text.path}:{text.line}: {'; '.join(phrases)}\n    {text.words[:160]}")
 

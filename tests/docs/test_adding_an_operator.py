@@ -94,7 +94,7 @@ def test_a_word_of_the_language_names_relations_as_before(word: str) -> None:
 @pytest.mark.parametrize("word", WORDS)
 def test_a_word_of_the_language_is_known_to_the_hints(word: str) -> None:
     capitals = error_of(lambda: parse_query(f'{STREAM}emit {word.upper()}[a](r) to json "out";'))
-    assert capitals.help == f"words of the language are in small letters: `{word}`", (
+    assert capitals.help == f"keywords are written in lower case: `{word}`", (
         f"`{word}` is in WORDS of grammar/hints/word_synonyms.py"
     )
     unknown = error_of(lambda: parse_query(f'{STREAM}emit {word}x[a](r) to json "out";'))

@@ -1,10 +1,11 @@
-"""Pages, docstrings and comments are in plain English: few texts have a phrase of `phrases.toml`."""
+"""Pages, docstrings, comments and messages are in plain English: few texts have a phrase of `phrases.toml`."""
 
 from functools import cache
+from pathlib import Path
 
 import pytest
 
-from tests.docs.prose import MAX_WORDS, PHRASES, Text, texts
+from tests.docs.prose import MAX_WORDS, PHRASES, Text, literals, texts
 from tests.kit import ROOT
 
 LIMITS = {
@@ -22,11 +23,34 @@ def texts_of(name: str) -> list[Text]:
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_few_texts_have_a_phrase_to_decode(name: str) -> None:
-    all_texts = texts_of(name)
+    check_share(texts_of(name), LIMITS[name])
+
+
+def check_share(all_texts: list[Text], limit: float) -> None:
     stilted = [text for text in all_texts if text.phrases()]
     share = 100 * len(stilted) / len(all_texts)
     lines = "\n".join(f"{text.path}:{text.line}: {'; '.join(text.phrases())}" for text in stilted)
-    assert share <= LIMITS[name], f"{share:.1f} percent of the texts:\n{lines}"
+    assert share <= limit, f"{share:.1f} percent of the texts:\n{lines}"
+
+
+def test_few_messages_have_a_phrase_to_decode() -> None:
+    """Messages, hints, helps, `explain`, `trace` and the live page: readers see these most."""
+    rooms = [ROOT / name for name in ("grammar", "compiler", "runtime")]
+    all_texts = [*literals(rooms)]
+    assert {text.path.suffix for text in all_texts} == {".py", ".js"}
+    check_share(all_texts, 0.5)
+
+
+def test_a_literal_is_a_text_of_a_reader(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        'def f(x):\n    """What has no place."""\n    return f"{x} is no {x} here" + "a b c" + "where `a b` it goes"\n'
+    )
+    (tmp_path / "b.js").write_text('say("no one", `it goes ${on("a b")} behind it`);\n')
+    assert sorted((text.path.name, text.line, text.words) for text in literals([tmp_path])) == [
+        ("a.py", 3, "where x it goes"),
+        ("a.py", 3, "x is no x here"),
+        ("b.js", 1, "it goes x behind it"),
+    ]
 
 
 @pytest.mark.parametrize("name", LIMITS)

@@ -53,8 +53,8 @@ def unused(plan: Plan) -> Iterator[Diagnostic]:
     used |= {a.column.table for s in plan.sources for a in s.attributes if a.column is not None}
     for node in (*plan.sources, *plan.operators):
         if node.name not in used:
-            hint = f'`emit {node.name} to json "{node.name}";` writes it; else it can go'
-            message = f"nothing uses `{node.name}`: no output is computed from it"
+            hint = f'emit it, `emit {node.name} to json "{node.name}";`, or delete it'
+            message = f"`{node.name}` is never used: no output is computed from it"
             yield Diagnostic("RQ165", "warning", message, node.span, help=hint)
 
 
@@ -74,7 +74,7 @@ def findings(plan: Plan) -> tuple[Diagnostic, ...]:
             findings["RQ130"].append(_finding(plan, state_safety, bound, "RQ130", "warning", message))
         if bound.waits:
             lacking = missing(operator, memory, plan.inputs_of(operator))
-            message = f"rows of {subject} may wait for ever: {lacking}"
+            message = f"{subject} may never write its rows: {lacking}"
             findings["RQ131"].append(_finding(plan, state_safety, bound, "RQ131", "warning", message))
         if bound.verdict == "bounded if accents stop":
             message = f"{subject} keeps {memory.what}, bounded only if accents stop: {bound.because}"

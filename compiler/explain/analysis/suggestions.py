@@ -29,8 +29,8 @@ def suggestion(plan: Plan, bound: StateBound) -> str | None:
     for changes in islice(_changes(plan, bound), _MAX_TRIED):
         changed = {change.source.name: change.changed for change in changes}
         if _is_mended(plan, [changed.get(source.name, source) for source in plan.sources], bound):
-            effect = "let them pass" if bound.waits else "bound it"
-            advice = f"{' and '.join(change.advice for change in changes)} would {effect}"
+            effect = "that lets rows pass" if bound.waits else "that bounds the state"
+            advice = f"declare {' and '.join(change.advice for change in changes)}: {effect}"
             return "".join([advice, *_of_promises(plan, changes)])
     return bound.operator.remedy
 
@@ -40,7 +40,7 @@ def _of_promises(plan: Plan, changes: Sequence[_Change]) -> Iterator[str]:
     promising = [change for change in changes if change.changed.punctuated != change.source.punctuated]
     if promising:
         names = " and ".join(f"`{change.source.name}`" for change in promising)
-        yield f" if {names} sends such punctuations: the clause only promises them"
+        yield f", if {names} sends such punctuations, which the clause only promises"
     for change in promising:
         scheme = change.changed.punctuated[-1]
         if len(scheme) == 1 and (advice := heartbeat_advice(plan, change.source, scheme[0])):
@@ -125,7 +125,7 @@ def _with_domain(source: Source, attribute: Attribute) -> _Change:
 
 
 def _ended(source: Source) -> _Change:
-    advice = f"`table {source.name}`, if the relation does not grow,"
+    advice = f"`table {source.name}`, if the relation does not grow"
     return _Change(source, evolve(source, table=True), advice)
 
 

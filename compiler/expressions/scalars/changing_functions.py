@@ -23,5 +23,5 @@ def is_changing(name: str) -> bool:
 
 def refused(name: str, span: Span | None) -> DiagnosticError:
     """Returns the error of a function that gives another value each time (RQ117)."""
-    message = f"`{name}` gives another value each time, and an epoch that is redone must give the same"
-    return failure("RQ117", message, span, hint="a source can bring the value as an attribute")
+    message = f"`{name}` is not allowed, because an epoch that is repeated must give the same result"
+    return failure("RQ117", message, span, hint="let a source send the value as an attribute")

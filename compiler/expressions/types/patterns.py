@@ -48,8 +48,8 @@ def value_of(type_: Type, literal: Literal) -> Value:
         hint = _OF_ELEMENTS if type_.element else hint
         if type_.is_numeric and not _NUMBER.fullmatch(str(literal.value)):
             is_word = literal.text == literal.value
-            hint = f"the attribute is a number: `5` or `0.5`{_NO_CONSTANTS if is_word else ''}"
-        message = f"{problem}, but the attribute is of type {type_}"
+            hint = f"write a number without quotes, `5` or `0.5`{_NO_CONSTANTS if is_word else ''}"
+        message = f"{problem}, and a value of type {type_} is expected"
         raise failure("RQ103", message, literal.span, hint=hint) from None
 
 

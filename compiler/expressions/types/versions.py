@@ -34,7 +34,7 @@ _RELEASE = "#"
 def key_of(text: str) -> str:
     """Returns the key of a version. Raises `ValueError` for other texts."""
     if not is_version(text):
-        raise ValueError(f"{text!r} is no version")
+        raise ValueError(f"{text!r} is not a version")
     split = _SPLIT.match(text)
     assert split is not None
     numbers = re.sub("(?:[.]0+)+$", "", split[1]).split(".")

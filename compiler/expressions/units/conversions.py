@@ -56,7 +56,7 @@ def known_unit(unit: str, span: Span | None, hint: str | None = None) -> str:
             help = "a query defines its currencies: `unit EUR; unit ct = EUR / 100;`"
             raise failure("RQ143", f"unknown unit `{unit}`", span, hint=help) from None
         if unit.strip().lower() in _NO_UNITS:
-            help = 'a number without a unit has no `unit`; a ratio beside `percent` is `"1"`'
+            help = 'a number without a unit has no `unit`; a ratio that is also given in `percent` has the unit `"1"`'
             raise failure("RQ143", f"unknown unit `{unit}`", span, hint=help) from None
         names = hint or "names are pint's (`degF`, `hPa`, `m/s`) or UCUM codes (`Cel`, `{request}` of counts)"
         guess = " or ".join(f"`{unit_text(name)}`" for name in _alike(unit))
@@ -294,6 +294,6 @@ def spelt_out(node: InSet | InRange, operand: Expression, numbers: Sequence[Frac
 
 def taken_to_be_in(unit: str, what: str, span: Span | None) -> Diagnostic:
     """Returns warning RQ162: a number without a unit, called `what`, is taken to be in another one's unit."""
-    message = f"{what} has no unit, and is taken to be in {unit}"
-    hint = "a declaration gives it one, `x: double unit ...`, or a projection, `x * 2 as y unit ...`"
+    message = f"{what} has no unit, so it is taken to be in {unit}"
+    hint = "declare its unit, `x: double unit ...`, or state it in a projection, `x * 2 as y unit ...`"
     return Diagnostic("RQ162", "warning", message, span, help=hint)

@@ -82,7 +82,10 @@ _TRAPS = tuple(
 
 _WHOLE = (
     (re.compile(r".*/[0-9.]*[0-9][^\W\d].*"), "the number in parentheses with a point, as in `mmol/(8.h)`"),
-    (re.compile(r".*\[p'diop\].*|.*%\[slope\].*"), "`degree`: the tangent of an angle is no multiple of it"),
+    (
+        re.compile(r".*\[p'diop\].*|.*%\[slope\].*"),
+        "`degree`: the tangent of an angle is not a multiple of it",
+    ),
     (re.compile(r".*[^\W\d_]%.*"), "`g/dL` of concentrations, `percent` of shares"),
 )
 """Patterns of whole names whose parts would mean another unit, and what to write instead."""

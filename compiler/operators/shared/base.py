@@ -398,13 +398,13 @@ def require_axis(attribute: str, names: Sequence[str], facts: Facts, span: Span 
     if facts.may_be_undefined(attribute):
         raise failure(
             "RQ115",
-            f"a {of} requires an attribute that every tuple has, `{attribute}` may be missing",
+            f"every tuple needs `{attribute}` for a {of}, and it may be missing",
             span,
             hint=always(attribute, facts),
         )
     for name in names:
         if name in facts.types:
-            message = f"the {of}'s name `{name}` is an attribute already"
+            message = f"the {of} cannot be named `{name}`, because there is already an attribute `{name}`"
             raise failure("RQ104", message, span, hint=f"another name, for example `as {name}_{of}`")
 
 
@@ -414,7 +414,7 @@ def always(attribute: str, facts: Facts) -> str:
         return f"an input of a union or left join lacks `{attribute}`: a projection of it can compute one"
     type_ = facts.types[attribute]
     declared = type_ if type_.element is None else f"list of {type_.element}"
-    return f"`{attribute}: {declared}` without `?` declares so"
+    return f"declare it without `?`: `{attribute}: {declared}`"
 
 
 def listed(names: object) -> str:

@@ -113,9 +113,6 @@ def text_bound(tested: str, bound: str, span: Span | None) -> Diagnostic:
     return Diagnostic("RQ243", "warning", message, span, why, help)
 
 
-_OF_DOMAIN = "a value of its domain; or a wider domain where the attribute is declared"
-
-
 def _of_set(operand: Expression, values: tuple[Literal, ...], facts: Facts) -> Iterator[Diagnostic]:
     """The values that the attribute cannot have."""
     if not isinstance(operand, Attribute):
@@ -127,14 +124,18 @@ def _of_set(operand: Expression, values: tuple[Literal, ...], facts: Facts) -> I
         if regions.is_empty(regions.values(name, [value]), {name: domain}):
             near, domain_text = nearest(type_, value, domain.members), written(name, type_, domain.members)
             why = (f"every tuple has `{domain_text}`",) if domain_text else ()
-            help = f"did you mean `{type_.wire(near)}`?" if near is not None else _OF_DOMAIN
+            help = (
+                f"compare with a value of its domain, or add {literal.text} to it where `{name}` is declared"
+            )
+            if near is not None:
+                help = f"did you mean `{type_.wire(near)}`?"
             message = f"`{name}` is never {literal.text}"
             yield Diagnostic("RQ126", "warning", message, literal.span, why, help)
 
 
 def _never(condition: Expression) -> Diagnostic:
     message = f"`{format_expression(condition)}` is never true"
-    help = "no value meets all of it: other bounds, or `or` where one of the conditions is enough"
+    help = "no value meets all of it: change the bounds, or write `or` if one of the conditions is enough"
     return Diagnostic("RQ126", "warning", message, condition.span, (), help)
 
 

@@ -85,16 +85,16 @@ def vacated(side: int, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...])
 
 
 def floating(
-    names: Iterable[str], types: Mapping[str, Type], span: Span | None, what: str = "equality on"
+    names: Iterable[str], types: Mapping[str, Type], span: Span | None, what: str = "tuples are compared"
 ) -> list[Diagnostic]:
     """Warning RQ108 for every named attribute whose values are compared as floating point numbers."""
     return [
         Diagnostic(
             "RQ108",
             "warning",
-            f"{what} the floating attribute `{name}`",
+            f"{what} by the double `{name}`, and doubles may differ in their last digit",
             span,
-            ("values that were altered and altered back may differ in the last digit",),
+            ("accents that convert a value and convert it back may change its last digit",),
         )
         for name in names
         if types[name].name == "double"

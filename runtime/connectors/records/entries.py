@@ -179,4 +179,4 @@ def _value(type_: Type, text: str) -> Any:
         case "string" | "timestamp" | "date" | "version":
             return text
         case _:
-            raise ValueError(f"{text} is no {type_}")
+            raise ValueError(f"{text} is not a value of type {type_}")

@@ -79,7 +79,7 @@ class NearNames:
 
 def _near_name(source: Source, key: FieldPath, guess: FieldPath, file: str) -> Diagnostic:
     name, of = shown_path(key, source.format), shown_path(guess, source.format)
-    message = f"`{name}` of {file} is no attribute of `{source.name}`, and `{of}` is not there"
+    message = f"`{name}` of {file} is not an attribute of `{source.name}`, and `{of}` is missing"
     return Diagnostic(
         "RQ361",
         "warning",

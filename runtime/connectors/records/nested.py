@@ -61,7 +61,7 @@ class NestedObject(JsonObject):
         inner, key = _inner(self.whole, self.paths.get(name, (name,)))
         text = json_objects.shown(inner, key)
         if isinstance(self[name], NoObject):
-            text = f"{text} is no object"
+            text = f"{text}, which is not an object"
         return f"{text}{_missed_sign(self.paths.get(name, ()))}{read_from(name, self.paths)}"
 
 

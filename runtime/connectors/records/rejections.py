@@ -15,26 +15,26 @@ _NO_PATHS: Paths = {}
 
 REASONS = {
     "RQ302": "`{}` is required, but missing",
-    "RQ303": "`{}` is outside its declared domain",
-    "RQ304": "`{}` is defined where it does not exist: before its add or after its drop",
-    "RQ305": "a punctuation has closed the tuple's region",
+    "RQ303": "`{}` has a value outside of its domain",
+    "RQ304": "tuples like this one have no `{}`: they come before its add, or after its drop",
+    "RQ305": "the tuple is late, because a punctuation or a heartbeat promised that none like it follows",
     "RQ368": "`{}` is further ahead of the clock of the run than `within` admits",
     "RQ306": "`{}` was never declared or added",
     "RQ307": "`{}` is a name that no accent can write, so it cannot be added",
-    "RQ362": "`{}` would be an attribute of a name that another one has",
-    "RQ363": "`{}` would be one attribute more than `drift = infer` adds to a stream",
+    "RQ362": "`{}` cannot be added, because another attribute has this name",
+    "RQ363": "`{}` cannot be added, because `drift = infer` adds no more attributes to a stream",
     "RQ311": "`{}` is in a unit that its declaration does not name",
-    "RQ312": "`{}` comes by two of its names at once, with two values",
-    "RQ313": "`{}` is not the name of its attribute here: it is before the rename, or after the next",
-    "RQ315": "`{}` has a value that the function of the last accent among tuples like this does not take",
-    "RQ334": "`{}` has more digits than its type, in the unit before its accents",
-    "RQ314": "`{}` has a value that the last recode among tuples like this does not list",
+    "RQ312": "`{}` has two of its names at once, with two values",
+    "RQ313": "tuples like this one do not use the name `{}`: they come before the rename to it, or after the next one",
+    "RQ315": "`{}` has a value that the function of its last accent cannot convert",
+    "RQ334": "`{}` has more digits than its type, in the unit of the start of the stream",
+    "RQ314": "`{}` has a value that the last recode of such tuples does not list",
     "RQ349": "`{}` has another value in the path of its file",
     "RQ333": "its request has a newer metric of this instance and time, too",
     "RQ326": "the line is a marker, and the stream takes markers from its marker folder only",
     TWICE_SHOWN: "`{}` is a local time without an offset that its clock shows twice",
     SKIPPED: "`{}` is a local time that its clock skips",
-    "RQ310": "`{}` is beyond 2^53, and an Alter has made doubles of its values",
+    "RQ310": "`{}` is beyond 2^53, and an accent converts its values as doubles",
 }
 """Reasons by code, with `{}` for the attribute. RQ301 has `NO_OBJECT`, `misfit`, or a text of the source's format."""
 
@@ -78,16 +78,52 @@ def fault_in(item: Mapping[str, Any], attribute: str, type_: Type) -> str:
 
 def misfit(attribute: str, type_: Type, shown: str) -> str:
     """Returns the reason of RQ301 for a value that is not of its attribute's type."""
-    return f"`{attribute}` is no {type_}: {shown}"
+    text = str(type_)
+    return f"`{attribute}` must be {'an' if text[0] in 'aeiou' else 'a'} {text}, found {shown}"
+
+
+_IN_JSON = "in JSON without quotes"
+_FORMS = {
+    **dict.fromkeys(("int", "long"), f"write a whole number, such as 5, {_IN_JSON}"),
+    "double": f"write a number, such as 0.5, {_IN_JSON}",
+    "boolean": f"write true or false, {_IN_JSON}",
+    "timestamp": 'write a time in ISO form, "2025-01-31T12:00:00Z"',
+    "date": 'write a date in ISO form, "2025-01-31"',
+    "version": 'write numbers between dots, "2.0.1"',
+}
+
+
+def right_form(type_: Type) -> str:
+    """Returns the hint of RQ301: what a value of a type looks like."""
+    change = f"; or declare another type than {type_}"
+    if type_.name == "decimal":
+        precision, scale = type_.parameters
+        before, after = f"{precision - scale} digits before the point", f"{scale} after it"
+        return f"write a number of at most {before} and {after}, {_IN_JSON}{change}"
+    return f"{_FORMS.get(type_.name, 'write a text of whole characters, or a list of them')}{change}"
+
+
+HINTS = {
+    "RQ302": "if it may be missing, declare it with `?`",
+    "RQ303": "add the value to the domain by `grow` before the tuple, or in the declaration; domains are in the units "
+    "that the query declares",
+    "RQ304": "send an add before such tuples, or leave the attribute out",
+    "RQ305": "send the tuple before that punctuation, or punctuate later; a heartbeat can have a longer `delay`",
+    "RQ311": "`unit from` lists the units that a tuple may name: add it there, or correct the tuple",
+    "RQ314": "a recode lists every value that may come after it: send one with this value before the tuple",
+    "RQ315": "correct the value; or send an `alter` whose function has this value before the tuple",
+    "RQ368": "correct the clock of the producer, or declare a longer `within`",
+}
+"""What helps against a code, in words that fit any attribute."""
 
 
 BEYOND_HINT = (
-    "declared as a `decimal` of its digits, the attribute stays exact where units are powers of ten apart; "
-    "declared as `double`, it is rounded"
+    "declare a `decimal` of enough digits, which stays exact if units are powers of ten apart; or a `double`, "
+    "which is rounded"
 )
 """Hint for RQ310."""
 
-FINER_HINT = "a `decimal` with more digits"
+FINER_HINT = "declare a `decimal` with more digits"
 """Hint for RQ334."""
 
 LATE = "RQ305"
@@ -129,7 +165,8 @@ def refusal(
     """Returns the error that ends the query after rejected tuples. `reason`, `location`, `raw`: of the first one;
     `notes`: further ones."""
     setting = _setting(code)
-    hint = f"`set {setting} = quarantine;` sets them aside"
+    setting_hint = f"`set {setting} = quarantine;` sets such lines aside"
+    hint = f"{HINTS[code]}; or {setting_hint}" if code in HINTS else setting_hint
     message = f"{count} rejected{', the first' if count > 1 else ''}: {reason}"
     return failure(code, message, hint=hint, notes=(f"{location}: {raw}", *notes))
 
@@ -143,6 +180,6 @@ def beyond(attribute: str) -> DiagnosticError:
 
 def beyond_in_unit(attribute: str) -> DiagnosticError:
     """Returns RQ310 for a value of one input that is converted to the unit of another."""
-    message = f"a value of `{attribute}` is too large for the unit of what it meets"
-    hint = "both inputs in one unit, or the attribute declared as `double` or `decimal`"
+    message = f"a value of `{attribute}` is too large in the unit of the other input"
+    hint = "declare both inputs in one unit, or the attribute as `double` or `decimal`"
     return failure("RQ310", message, hint=hint)

@@ -110,7 +110,7 @@ def unreadable(source: str, lines: Iterable[BadLine], *, is_all: bool = True) ->
 def _told(source: str, cause: Cause, lines: Sequence[BadLine], is_all: bool) -> Diagnostic:
     first = lines[0]
     count = f"{'' if is_all else 'at least '}{len(lines)} {'line' if len(lines) == 1 else 'lines'}"
-    are = "is no tuple, because it is" if len(lines) == 1 else "are no tuples, because they are"
+    are = "is not a tuple, because it is" if len(lines) == 1 else "are not tuples, because they are"
     note = f"{first.place}: begins with the bytes {first.head[:_SHOWN].hex(' ').upper()}"
     return Diagnostic(
         "RQ346", "warning", f"{count} of `{source}` {are} {cause.what}", None, (note,), cause.hint

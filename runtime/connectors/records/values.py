@@ -51,7 +51,7 @@ def value_of_json(type_: Type, value: Any) -> Value:
         case _:
             pass
     shown = json.dumps(value, default=str, ensure_ascii=False)
-    raise ValueError(f"{shown} is no {type_}")
+    raise ValueError(f"{shown} is not a value of type {type_}")
 
 
 def elements_of(value: Any) -> list[Any]:

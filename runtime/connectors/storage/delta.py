@@ -46,7 +46,7 @@ def opened_table(table: str, version: int | None = None) -> Any:
     """Opens a table at its last version or at another one; `None` if it does not exist. Raises `DiagnosticError`:
     RQ431, RQ434, RQ471."""
     if scheme_of(table) == "" and (match := _TAKEN_APART.search(str(Path(table).absolute()))):
-        message = f"the library of Delta does not take the path {table}, as it has `{match[0]}` in it"
+        message = f"the library of Delta does not take the path {table}, because it contains `{match[0]}`"
         raise failure("RQ434", message, hint="a folder with a plain name")
     of, options = load_deltalake().DeltaTable, storage_options(table)
     with table_refusals(table):

@@ -59,7 +59,7 @@ def _has_files(spark: SparkSession, path: str) -> bool:
 def missing(path: str) -> DiagnosticError:
     """Returns RQ451: a file or folder of a checkpoint that its last commit needs is missing."""
     message = f"{path} is missing, and the checkpoint needs it to continue"
-    hint = "the checkpoint as it was, and the next run continues; else a new one, with other outputs"
+    hint = "restore the checkpoint, and the next run continues; else begin a new one, with other outputs"
     return failure("RQ451", message, hint=hint)
 
 

@@ -66,7 +66,7 @@ def with_name(named: Named, change: Alter | ToUnit | ToLevel | Add) -> Named:
 def bent_unit(name: str, span: Span | None = None) -> DiagnosticError:
     """Returns RQ463: an accent names a unit of an attribute whose values a function turns or bends."""
     message = f"the accent names a unit of `{name}`, whose values an accent has turned or bent"
-    return failure("RQ463", message, span, hint=f"the function alone: `alter({name}, y -> ...)`")
+    return failure("RQ463", message, span, hint=f"leave the unit out: `alter({name}, y -> ...)`")
 
 
 def misnamed(
@@ -89,20 +89,25 @@ def misnamed(
     return None
 
 
+_SAMPLE = 10
+"""A value that shows in a message what a function does."""
+
+
 def not_in_unit(accent: Accent, alter: Alter, altered: Affine, names: tuple[str, ...]) -> DiagnosticError:
     """Returns RQ219: the values of some tuples are not in the unit that an Alter names. `altered`: the function from
     canonical values to theirs after the Alter. `names`: units that they may be in."""
     of, unit = alter.of or "", alter.unit or ""
     name = next((candidate for candidate in (of, *names) if leads(altered, of, candidate)), None)
     wanted = conversion(of, unit)
-    what = f"what was y in {of} is {altered.text('y')} then"
-    why = what if name is None else f"it is in {name} then: {what}"
+    before, after = altered.at_text(_SAMPLE), wanted.at_text(_SAMPLE)
+    why = f"by this function {_SAMPLE} {of} would be written as {before}, which is not {after} {unit}"
+    why += "" if name is None else f"; it would be in {name}"
     return failure(
         "RQ219",
         f"the accent says that `{alter.attribute}` is in {unit} from here on, but some described tuples are not",
         accent.span,
-        hint=f"y in {of} is {wanted.text('y')} in {unit}; `unit({alter.attribute}, {unit_text(unit)})` leads there "
-        "from whatever unit is in force",
+        hint=f"y in {of} is {wanted.text('y')} in {unit}; `unit({alter.attribute}, {unit_text(unit)})` converts "
+        "from any unit that is in force",
         notes=(why,),
     )
 
@@ -112,8 +117,8 @@ def check_no_logarithm(accent: Accent, original: Tree) -> None:
     from raw to canonical values of the attribute."""
     if any(map(has_logarithm, regions.leaves(original))):
         name = accent.primitive.attribute
-        message = f"values of `{name}` would be powers of those before, and no source takes logarithms"
-        hint = f"`{name}` is declared as the power, in mW, and levels come after `[[unit({name}, dBm)]]`"
+        message = f"values of `{name}` would be powers of those before, which Cedilla cannot undo"
+        hint = f"declare `{name}` as the power, in mW, and send `[[unit({name}, dBm)]]` before levels"
         raise failure("RQ340", message, accent.span, hint=hint)
 
 
@@ -139,7 +144,9 @@ def alters_of(
             continue
         if name in regions.attributes(described):
             why = f"which unit `{name}` is in depends on `{name}` itself"
-            raise failure("RQ201", why, accent.span, hint="an alter says the function, whatever the unit")
+            raise failure(
+                "RQ201", why, accent.span, hint="write the function by an `alter`, which depends on no unit"
+            )
         if is_anywhere(described):
             is_affine = isinstance(function, Affine)
             alter = Alter(name, function) if is_affine else SourceAlter(name, function)

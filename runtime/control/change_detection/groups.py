@@ -112,9 +112,9 @@ def jumps_like(attribute: str, members: Mapping[str, Value], jump: Jump[Any]) ->
     """Writes the message about a jump. `members`: the group."""
     where = of_group(attribute, members)
     if jump.undoes:
-        return f"{where} goes on as before an accent on it, which seems to be wrong"
+        return f"{where} continues as before an accent on it, which seems to be wrong"
     if jump.came_from is not None:
-        return f"{where} jumps like {jump.name}, its unit: what is before that was in {short(jump.came_from)}"
+        return f"{where} jumps like {jump.name}, its unit: earlier values were in {short(jump.came_from)}"
     return f"{where} jumps like {jump.name}, and no accent says so"
 
 

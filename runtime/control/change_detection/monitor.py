@@ -192,7 +192,7 @@ class Monitor:
             return Diagnostic("RQ223", "note", f"{where} continues as before its jump, since {jump.place}")
         accent = self._accent(group, name, jump, state)
         self.reported = (*self.reported, ReportedChange(jump.place, where, jump.name, accent))[-MAX_REPORTED:]
-        proposal = "it has several units, each of which takes an accent"
+        proposal = "it has several units, and each takes an accent"
         if jump.came_from is not None and accent is not None:
             proposal = f"it needs no accent from there on; a new checkpoint with {accent} at its start reads all of it"
         elif accent is not None:

@@ -79,17 +79,17 @@ def taken(state: SourceState, attribute: Attribute, members: Tree) -> Clash | No
         if name in grown.codes:
             for other, where in owners(grown.original, grown.forward_maps, grown.codes, name, value, live):
                 if not regions.is_empty(where, grown.universe):
-                    what = f"{wire(value)} is what {wire(other)} is written as{_where(grown, name, where)}"
-                    return Clash(what, "first a recode gives that one another code, then the new value comes")
+                    what = f"{wire(other)} is written as {wire(value)}{_where(grown, name, where)}, too"
+                    return Clash(what, f"first recode {wire(other)} to another code, then add the new value")
         undefined = regions.intersection(grown.sentinels.here.get(name, False), here)
         where = regions.intersection(live, grown.canonical(undefined))
         if not regions.is_empty(where, grown.universe):
             what = f"{wire(value)} means undefined{_where(grown, name, where)}"
-            return Clash(what, "first a list of missing values without it comes, then the new value")
+            return Clash(what, "first send a list of missing values without it, then add the new value")
     for other in state.sentinels.here:
         for undefined, _ in alike(grown, other, True):
             what = f"tuples with `{other} = {state.types[other].wire(undefined)}` would have two meanings"
-            return Clash(what, f"first missing values of `{other}` are listed by another attribute")
+            return Clash(what, f"first list missing values of `{other}` by another attribute")
     return None
 
 

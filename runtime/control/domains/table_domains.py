@@ -72,13 +72,13 @@ def _checked(plan: Plan, column: TableColumn, members: frozenset[Value]) -> froz
     table = plan.source_of[column.table]
     if not members:
         message = f"`{'.'.join(column)}` is a domain, and {table.path} has no value of it"
-        hint = f"a file of `{table.name}` with a row; what a domain has comes before the first tuple"
+        hint = f"add a file with a row to `{table.name}`: a domain must have values before the first tuple"
         raise failure("RQ416", message, table.span, hint=hint)
     if len(members) > MAX_VALUES:
         message = (
             f"`{'.'.join(column)}` is a domain, and {table.path} has more than {MAX_VALUES:,} values of it"
         )
-        hint = "without a domain, and punctuated on the attribute; or on a coarser one"
+        hint = "declare no domain, and punctuate on the attribute; or take a coarser one"
         raise failure("RQ417", message, table.span, hint=hint)
     return members
 
@@ -146,9 +146,9 @@ def gone(plan: Plan, states: Mapping[str, SourceState], values: Values) -> list[
         Diagnostic(
             "RQ418",
             "warning",
-            f"`{column.table}` has no {lost} any more; in the domain it stays",
+            f"`{column.table}` has no {lost} any more, but the domain keeps it",
             None,
-            help="what is announced when all have changed waits for it, until a punctuation closes it",
+            help="an announcement that waits for all values waits for it, until a punctuation closes it",
         )
         for column, lost in messages.items()
     ]

@@ -38,31 +38,31 @@ def check_accent(plan: Plan, states: Mapping[str, SourceState], source: str, acc
             raise failure(
                 "RQ209",
                 f"`{name}` cannot be dropped: {operator.title} `{operator.name}` requires it ({reaction.rule})",
-                hint=f"line {operator.line} of the query uses the attribute",
+                hint=f"line {operator.line} of the query uses the attribute: change it first",
             )
         if reaction.kind == "accumulates" and plan.settings["accents"] == "strict":
             raise failure(
                 "RQ211",
                 f"{operator.title} `{operator.name}` would have to wait for other accents ({reaction.rule})",
-                hint="`set accents = accumulate;` lets it wait (paper, section 6.2)",
+                hint="`set accents = accumulate;` lets it wait",
             )
     if kind == "drop" and declared is not None and declared.domain is not None and not declared.optional:
         raise failure(
             "RQ209",
-            f"`{name}` cannot be dropped: its declared domain says that it is always there",
-            hint=f"`{name}?: {declared.type} in {declared.domain}` declares that it may be missing (⊥ lemma, G5)",
+            f"`{name}` cannot be dropped, because its domain, {declared.domain}, is used to know when all have changed",
+            hint=f"if it may be missing, declare `{name}?: {declared.type} in {declared.domain}`",
         )
     if kind == "drop" and name in plan.source_of[source].tied:
         raise failure(
             "RQ209",
-            f"`{name}` cannot be dropped: each tuple names a unit (N5)",
-            hint="a declaration with one `unit` lets accents tell which one is in force",
+            f"`{name}` cannot be dropped, because each tuple names a unit by `unit from`",
+            hint="declare one `unit`, so that accents can name the unit in force",
         )
     if kind == "add" and declared is not None and declared.unit_from is not None:
         raise failure(
             "RQ365",
-            f"`{name}` cannot be added: each tuple names its unit, and an Add would give all of them one (N5)",
-            hint=f"`{name}` may come without an Add; `unit({name}, {unit_text(declared.unit_from[1][0])})` tells of "
+            f"`{name}` cannot be added, because each tuple names its unit, and an Add would give all of them one",
+            hint=f"`{name}` may come without an Add; `unit({name}, {unit_text(declared.unit_from[1][0])})` announces "
             "one unit from here on",
         )
     if isinstance(primitive, Add) and plan.settings["accents"] == "strict":
@@ -102,7 +102,7 @@ def _check_joins(plan: Plan, states: Mapping[str, SourceState], name: str) -> No
         raise failure(
             "RQ210",
             f"`{name}` would clash with another `{name}` in {operator.title} `{operator.name}` (J2)",
-            hint=f"a projection of its input can rename or leave out `{name}`",
+            hint=f"rename `{name}` in one of its inputs, or leave it out by a `project`",
         )
     most = {n: s.facts_during(s.closed) for n, s in states.items()}
     if _conflict(plan, most, name) is not None:

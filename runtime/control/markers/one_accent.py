@@ -172,7 +172,7 @@ def check_add(state: SourceState, accent: Accent, added: Add, where: Tree, live:
             "RQ208",
             f"the accent adds `{attribute}` as {type_}; it was {before}",
             accent.span,
-            hint="another name for the new attribute keeps both meanings apart",
+            hint="give the new attribute another name, so that its values are not taken for the old ones",
         )
     presence = state.present.get(attribute, ABSENT)
     already = regions.within(live, presence, lambda leaf: leaf is PRESENT)
@@ -181,9 +181,9 @@ def check_add(state: SourceState, accent: Accent, added: Add, where: Tree, live:
     if not regions.is_empty(already, state.universe):
         raise failure(
             "RQ205",
-            f"the accent adds `{attribute}`, which exists there already",
+            f"the accent adds `{attribute}`, but tuples that it describes have it already",
             accent.span,
-            hint="a drop must come before, or the description must leave out the tuples that have it",
+            hint=f"remove the accent, or describe only tuples without `{attribute}`; a drop must come before it",
         )
     check_added_again(state, accent, live)
     if regions.intersection(where, state.dropped.get(attribute, False)) is not False:
@@ -196,7 +196,7 @@ def _require(state: SourceState, accent: Accent, attribute: str, where: Tree, li
     if regions.is_empty(having, state.universe) and not regions.is_empty(live, state.universe):
         raise failure(
             "RQ206",
-            f"the accent {verb} `{attribute}`, which does not exist there",
+            f"the accent {verb} `{attribute}`, but no tuple that it describes has it",
             accent.span,
-            hint="an accent on an attribute requires an add before it, for tuples of its description",
+            hint=f"an earlier accent dropped it, or none added it: `+({attribute}: TYPE)` must come before",
         )

@@ -82,10 +82,10 @@ def _twice(
     return Diagnostic(
         "RQ218",
         "warning",
-        f"an equal alter of `{name}` is in force already{_where(facts, name, twice)}: values there are converted twice",
+        f"an equal alter of `{name}` is in force already{_where(facts, name, twice)}: such values are converted twice",
         accent.span,
         notes,
-        f"an alter changes values from the units before it; where they had not changed again, undo it: {undo}",
+        f"if the values have not changed a second time, undo it: {undo}",
     )
 
 
@@ -105,7 +105,7 @@ def _recoded_back(state: SourceState, accent: Accent, recode: Recode, where: Tre
             f"an equal recode of `{name}` is in force already{where_text}: from here on the first codes are back",
             accent.span,
             (),
-            "a pair is the value until here, then the value from here on; if this was a mistake, send it once more",
+            "a pair is the value so far, then the value from here on; if this was a mistake, send it once more",
         )
 
 
@@ -149,7 +149,7 @@ def _first(functions: set[Affine]) -> list[Affine]:
 
 
 def _meaning(function: Affine) -> str:
-    return f"from here on, what was y in the units of the stream's start is written {function.text('y')}"
+    return f"together, a value that was 1 at the start of the stream is written as {function.at_text(1)} from here on"
 
 
 def _conditions(facts: Facts, name: str, region: Tree) -> list[str]:

@@ -49,7 +49,7 @@ class PassedOver:
     def note(self) -> Diagnostic:
         """Returns the note RQ233."""
         (first, *_) = self.names
-        hint = f"where the query is to follow it, `{first}` is declared, as optional: `{first}?: TYPE`"
+        hint = f"if the query should follow it, declare `{first}?: TYPE`"
         return Diagnostic("RQ233", "note", self.message, self.span, (), hint)
 
 
@@ -73,7 +73,7 @@ def passed_over(
         if not names or any(_is_near(name, readable) for name in names):
             return None
         listed = " and ".join(f"`{name}`" for name in names)
-        message = f"the punctuation names {listed}, which is not declared: it closes nothing here"
+        message = f"the punctuation names {listed}, which the query does not declare: it closes nothing"
         return PassedOver(kind, names, message, unknown[0].span)
     change = parse_accent(text, "<accent>").primitive
     if (
@@ -88,7 +88,9 @@ def passed_over(
     if other in readable:
         return None
     specification = OF_NODE[type(change)]
-    message = f"the accent {specification.verb} `{change.name}`, which is not declared: it is passed over"
+    message = (
+        f"the accent {specification.verb} `{change.name}`, which the query does not declare: it has no effect"
+    )
     changes = specification not in (Drop, Grow)
     return PassedOver(kind, (change.name,), message, change.span, text if changes else "")
 

@@ -94,7 +94,7 @@ def _left_out(state: SourceState, accent: Accent, recode: Recode, live: Tree) ->
     more = f" and {len(values) - _MAX_CODES} more" if len(values) > _MAX_CODES else ""
     hint = "each of them needs a code of its own in the recode"
     if len(own.pairs) == len(recode.code.pairs) + len(values) <= _MAX_CODES:
-        hint = f"to keep them as they are: `{evolve(recode, code=own)}`"
+        hint = f"to keep these values: `{evolve(recode, code=own)}`"
     yield Diagnostic(
         "RQ232",
         "warning",

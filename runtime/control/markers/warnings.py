@@ -105,13 +105,14 @@ def _widening(state: SourceState, name: str, members: Tree) -> str:
     """Returns advice on how described values enter the declared domain; a list can grow by a marker (theory N1)."""
     domain, how = state.universe[name].members, ""
     if listed := state.universe[name].listed:
-        return f"A new value first comes in a new file of the table (`{listed}`), then its accents are sent"
+        return f"For a new value, first add a file to the table (`{listed}`), then send this accent"
     is_list = isinstance(domain, Level) and any(inside for inside in domain.points.values())
     if is_list and isinstance(members, Level) and name not in state.original:
         listed = [state.types[name].wire(value) for value, inside in members.points.items() if inside]
         if 0 < len(listed) <= _MAX_NAMED:
-            how = f" by `[[grow({name}, {{{', '.join(listed)}}})]]` or in the query's text"
-    return f"A new value first goes into the declared domain{how}, then its accents are sent"
+            values = ", ".join(listed)
+            how = f"send `[[grow({name}, {{{values}}})]]` before this accent, or "
+    return f"To add a value, {how}widen the domain in the query's text"
 
 
 def _domain(state: SourceState, name: str) -> str | None:
@@ -164,7 +165,7 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
     change, why, help = (
         accent.primitive,
         "",
-        "an accent that is not needed goes; or its function is another one",
+        "leave the accent out, or correct its function",
     )
     name = change.attribute
     if isinstance(change, ToUnit | ToLevel):
@@ -174,7 +175,7 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
         if alters_of(state, accent, change) or regions.is_empty(live, state.universe):
             return
         why = f": `{name}` is in {change.unit} already in all tuples that it describes"
-        help = f"where tuples before it are in another unit, U, that one is declared: `{name}: double unit U`"
+        help = f"if tuples before it are in another unit, U, declare that one: `{name}: double unit U`"
     elif not change.is_identity or _has_changed(state, change):
         return
     yield Diagnostic("RQ230", "warning", f"the accent changes nothing{why}", accent.span, (), help)

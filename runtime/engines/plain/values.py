@@ -51,7 +51,7 @@ def read_value(type_: Type, value: Any) -> Any:
             return [read_value(type_.element, element) for element in elements_of(value)]
         case _:
             pass
-    raise ValueError(f"{value!r} is no {type_}")
+    raise ValueError(f"{value!r} is not a value of type {type_}")
 
 
 def _plain(value: Any) -> Any:

@@ -83,7 +83,7 @@ def lost_java(session: SparkSession) -> DiagnosticError | None:
     if status is None:
         return None
     how = f"by signal {-status}" if status < 0 else f"with status {status}"
-    hint = f"{GOES_ON}; where the machine had no memory left, `--conf spark.driver.memory=...` bounds Java's"
+    hint = f"{GOES_ON}; if the machine had no memory left, `--conf spark.driver.memory=...` bounds Java's"
     return failure("RQ324", f"the Java that runs Spark has ended, {how}", hint=hint)
 
 

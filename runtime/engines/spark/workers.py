@@ -68,7 +68,7 @@ _HINT = "`pip install` Cedilla, and what functions of yours import, for the Pyth
 _FAULTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (
         re.compile(r'Cannot run program "([^"]+)"'),
-        lambda m: f"do not start: there is no program `{m[1]}` on their machines",
+        lambda m: f"do not start: their machines lack the program `{m[1]}`",
     ),
     (
         re.compile(r"\[PYTHON_VERSION_MISMATCH\][^:]*: (\d+\.\d+) than that in driver: (\d+\.\d+)"),

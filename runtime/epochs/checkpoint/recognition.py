@@ -265,7 +265,7 @@ def _difference(read: ReadFile, file: FoundFile) -> str:
     return f"had {read.length:,} bytes, and has {file.length:,}"
 
 
-_ONCE = "a file is read once: write new lines into a new file; what is there now is read under a new name"
+_ONCE = "a file is read once: write new lines into a new file; to read this one again, give it a new name"
 _TWICE = (
     "it is read as a new file; if it is that one, its rows count twice: move a file that was read without changing its "
     "time"

@@ -197,7 +197,7 @@ def function_of(operator: User) -> Function:
             f"`{attribute}` of `{operator.label}` is not a function of {getattr(module, '__file__', name)}"
         )
         defined = [n for n, value in vars(module).items() if callable(value) and not n.startswith("_")]
-        definitions = f"what it defines: {', '.join(defined)}" if defined else "it defines no function"
+        definitions = f"it defines {', '.join(defined)}" if defined else "it defines no function"
         raise _failed("RQ407", operator, message, definitions)
     # Functions for Spark's Python workers are sent by value, because the workers lack the module.
     cloudpickle.register_pickle_by_value(module)

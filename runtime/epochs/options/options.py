@@ -103,7 +103,7 @@ class Options:
     def _check_engine(self) -> None:
         if self.engine is not None and self.engine not in ENGINES:
             raise wrong(
-                f"--engine: there is no engine `{self.engine}`", did_you_mean(self.engine, ENGINES, "engines")
+                f"--engine: unknown engine `{self.engine}`", did_you_mean(self.engine, ENGINES, "engines")
             )
         if self.remote is not None and self.engine not in (None, "connect"):
             raise wrong("--remote is for the engine connect", "leave one of the two out")

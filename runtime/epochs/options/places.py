@@ -92,9 +92,9 @@ def check_sail(plan: Plan, checkpoint: str | None) -> None:
     for path in (home, *(emit.path for emit in plan.emits if not emit.is_topic)):
         if match := re.search(r"[*?\[\]{}]|([\x00-\x1f\x7f])", str(Path(path).absolute())):
             sign = ascii(match[0])[1:-1]
-            message = f"Sail takes the path {path} for a pattern, as it has `{sign}` in it"
+            message = f"Sail takes the path {path} for a pattern, because it contains `{sign}`"
             if match[1]:
-                message = f"Sail does not read the path {ascii(path)[1:-1]}, as it has `{sign}` in it"
+                message = f"Sail does not read the path {ascii(path)[1:-1]}, because it contains `{sign}`"
             raise failure("RQ434", message, hint="a folder with a plain name, or `--engine spark`")
 
 

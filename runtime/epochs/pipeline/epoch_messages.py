@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, in_stream
 from cedilla.runtime.connectors.formats.jsonl.records import copy_of
+from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.records.marker import NEXT_FILE
 from cedilla.runtime.control.markers.advance import (
     MarkerEffects,
@@ -40,18 +41,19 @@ def located(spark: SparkSession, stopped: LocatedStop, epoch: int) -> list[Diagn
     position = f"{file.shown}:{line}: {marker.text}"
     copy = copy_of(file, marker.position - marker.file * NEXT_FILE)
     copied = () if copy is None else (f"its copy, which can be mended or left empty: {copy}",)
-    going_on = _going_on(f"{file.shown}:{line}" if copy is None else copy, epoch)
-    noted = [evolve(d, notes=(*d.notes, going_on, position, *copied)) for d in stopped.stop.diagnostics]
+    removal = (
+        f"delete line {line} of {local_path(file.path) or file.shown}" if copy is None else f"empty {copy}"
+    )
+    going_on = (_committed(epoch), f"repair or {or_else}; then run the same command again")
+    noted = [evolve(d, notes=(*d.notes, *going_on, position, *copied)) for d in stopped.stop.diagnostics]
     # The columns of a marker that its format translates are those of the translation.
     return noted if marker.translate else [in_stream(d, marker.text, file.shown, line) for d in noted]
 
 
-def _going_on(location: str, epoch: int) -> str:
-    """Returns notes: what is committed, and which line to mend."""
-    done = (
-        f"what comes before it is committed, up to epoch {epoch}" if epoch >= 0 else "nothing comes before it"
-    )
-    return f"{done}; nothing is lost: mend or delete {location}, and the next run continues there"
+def _committed(epoch: int) -> str:
+    if epoch < 0:
+        return "nothing is committed yet, and nothing is lost"
+    return f"everything before this marker is committed, up to epoch {epoch}, and nothing is lost"
 
 
 def report(

@@ -35,7 +35,7 @@ def engine_session(
     """Opens a session for a plan. Raises `DiagnosticError`: RQ403 without Java or Spark, RQ424 without Sail, RQ428 if
     no server answers; `KeyboardInterrupt` if the start is interrupted."""
     if engine == "sail" and options.engine is None:
-        on_step(f"starting Sail, as there is no {'Java' if session.is_installed() else 'Spark'}")
+        on_step(f"starting Sail, because this machine lacks {'Java' if session.is_installed() else 'Spark'}")
     else:
         on_step(f"starting {_WORDS[engine]}")
     if engine == "spark":

@@ -128,7 +128,7 @@ class Commands(click.Group):
                 hint = f"to run it: {ctx.command_path} run {name}"
             else:
                 hint = f"`{ctx.command_path}` alone lists them"
-            raise click.UsageError(f"there is no command `{name}`; {hint}", ctx)
+            raise click.UsageError(f"unknown command `{name}`; {hint}", ctx)
         matched_name, command, rest = super().resolve_command(ctx, args)
         if matched_name in _BRIEF:
             ctx.with_resource(without_collections())

@@ -45,7 +45,7 @@ def run_command(query: str, options: Options, watching: Watching) -> None:
         sys.exit(execute(plan, flow, options, console, watching))
 
 
-@click.command("simulate", short_help="Run a query without an engine, for small streams.")
+@click.command("simulate", short_help="Compute the results without an engine, for small streams.")
 @query_argument
 @run_options
 @click.option("--end", is_flag=True, help="Pretend that every stream ends here: what waits is shown.")
@@ -53,7 +53,7 @@ def run_command(query: str, options: Options, watching: Watching) -> None:
     "--watch", is_flag=True, help="Show rows in and out of every step, again whenever the query changes."
 )
 def simulate_command(query: str, options: Options, end: bool, watch: bool) -> None:
-    """Run a query without an engine: the reference, for small streams.
+    """Compute the results of a query in plain Python, without an engine, for small streams.
 
     Results are printed, each line with the name of its output where there are several; `--sink NAME=PATH` writes one
     into a folder. `--source NAME=-` reads standard input. Rows that wait for punctuation are reported on standard
@@ -105,7 +105,7 @@ def _watch(query: str, options: Options, console: Console) -> None:
 @query_argument
 @run_options
 def verify_command(query: str, options: Options) -> None:
-    """Run a query on an engine and by the reference, and compare (Figure 3 of the paper).
+    """Run a query on an engine and without one, and compare the results.
 
     Exit status 1: they differ.
     """

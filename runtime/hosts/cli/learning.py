@@ -131,9 +131,7 @@ def rule_command(names: tuple[str, ...]) -> None:
     all_codes = codes()
     for name in names:
         if name.upper() not in all_codes:
-            raise click.UsageError(
-                f"there is no code `{name}`; {did_you_mean(name.upper(), all_codes, 'codes')}"
-            )
+            raise click.UsageError(f"unknown code `{name}`; {did_you_mean(name.upper(), all_codes, 'codes')}")
     if not names:
         console.out(
             "\n".join(f"{code.name}  {code.meaning.partition('. ')[0]}" for code in all_codes.values())

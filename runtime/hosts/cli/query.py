@@ -54,7 +54,7 @@ def compile_command(query: str, output: TextIO) -> None:
     output.write(compiled.program)
 
 
-@click.command("explain", short_help="Show the plan: what is kept until when, what accents do.")
+@click.command("explain", short_help="Show the plan: its state, and what accents do.")
 @query_argument
 @click.option(
     "--format",
@@ -68,10 +68,15 @@ def compile_command(query: str, output: TextIO) -> None:
     "--full", is_flag=True, help="With each reaction and its rule, all bounds of state, and a legend."
 )
 @click.option(
-    "--evolution", is_flag=True, help="For every accent a source may send: where it goes, waits, aborts."
+    "--evolution",
+    is_flag=True,
+    help="What each possible change would do: reach an output, wait, or end the query.",
 )
 @click.option(
-    "--trace", "trace", is_flag=True, help="For every relation: its line, its inputs, what is known of it."
+    "--trace",
+    "trace",
+    is_flag=True,
+    help="Types, values and promises of each relation, with its line and inputs.",
 )
 @click.option(
     "--spark", is_flag=True, help="The DataFrame code, and the engine's plan of one epoch; starts it."
@@ -121,20 +126,23 @@ def _engine_plans(
         return engine_plan.engine_plans(compiled, Options(engine=engine, allow_modules=allow_modules))
 
 
-@click.command("check", short_help="Show what is wrong with queries, and with their state.")
+@click.command("check", short_help="Show errors and warnings of queries.")
 @queries_argument
 @format_option
 @click.option("--strict", is_flag=True, help="Exit status 1 also for warnings of what is likely wrong.")
 @engine_option
 def check_command(queries: tuple[str, ...], form: str, strict: bool, engine: Engine) -> None:
-    """Show the diagnostics of queries, those of their state too; exit status 1 if one is an error. Starts no engine."""
+    """Show the errors and warnings of queries, including state that grows without limit.
+
+    Exit status 1 if there is an error. Starts no engine.
+    """
     console = Console()
     diagnostics: list[Diagnostic] = []
     for query in queries:
         texts, of_query = _diagnose(query, engine)
         diagnostics += of_query
         if form == "text":
-            console.out(render(of_query, texts) or f"{query}: nothing to complain about")
+            console.out(render(of_query, texts) or f"{query}: no errors or warnings")
     if form == "json":
         console.out(
             json_text({"version": 1, "diagnostics": [to_json(diagnostic) for diagnostic in diagnostics]})
@@ -218,14 +226,14 @@ def _traced_plan(
     return known_domains(compiled.plan, name, console), None, texts
 
 
-@click.command("fmt", short_help="Lay out queries in one style.")
+@click.command("fmt", short_help="Format queries in one style.")
 @click.argument("queries", metavar="QUERY...", nargs=-1, required=True)
 @click.option(
     "--check", "only_check", is_flag=True, help="Write nothing; exit status 1 if a text would change."
 )
 @click.option("--diff", "shows", is_flag=True, help="Show the changes, and write nothing.")
 def fmt_command(queries: tuple[str, ...], only_check: bool, shows: bool) -> None:
-    """Lay out queries in one style, in place; `-` goes from standard input to standard output. Starts no engine."""
+    """Format queries in one style, in place; `-` reads standard input and writes standard output. Starts no engine."""
     from cedilla.grammar.formatting.formatter import format_query
     from cedilla.grammar.parser import parse_query
 
@@ -243,7 +251,7 @@ def fmt_command(queries: tuple[str, ...], only_check: bool, shows: bool) -> None
         elif shows:
             continue
         elif only_check and laid_out != text:
-            console.out(f"{name}: would be laid out differently")
+            console.out(f"{name}: would be formatted differently")
         elif not only_check and query == "-":
             sys.stdout.write(printable(laid_out) if sys.stdout.isatty() else laid_out)
         elif not only_check and laid_out != text:

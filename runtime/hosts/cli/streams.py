@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cedilla.grammar.diagnostics import Diagnostic, render
+from cedilla.grammar.diagnostics.printable import counted
 from cedilla.runtime.hosts.cli.inputs import compiled_query, json_text, markers_of, reported, schema_of
 from cedilla.runtime.hosts.cli.options import Stream, format_option, schema_option, stream_options
 from cedilla.runtime.hosts.terminal.console import Console
@@ -80,7 +81,10 @@ def validate_command(
 @click.command("suspect", short_help="Look for changes of unit that no accent announces.")
 @stream_options
 @click.option(
-    "--by", metavar="NAME", multiple=True, help="An attribute that tells groups apart; may be repeated."
+    "--by",
+    metavar="NAME",
+    multiple=True,
+    help="Compare each value of this attribute separately; may be repeated.",
 )
 @format_option
 def suspect_command(
@@ -169,7 +173,7 @@ def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
         with sender:
             for text in texts:
                 sender.marker(text)
-    console.note(f"{len(texts)} written to {stream.markers or stream.path}")
+    console.note(f"{counted(len(texts), 'marker')} written to {stream.markers or stream.path}")
 
 
 _SECONDS = 1.0
@@ -183,8 +187,8 @@ _SECONDS = 1.0
     metavar="UNITS",
     default="canonical",
     show_default=True,
-    help="`canonical`: every accent undone. `original`: the same, but nothing where it has no one meaning. `latest`: "
-    'as it would be written now. Or units by name, with --query: "t in degF, p in kPa".',
+    help="`canonical`: as at the start. `original`: as canonical, but refused if a value has no single original unit. "
+    '`latest`: as written now. Or units by name, with --query: "t in degF, p in kPa".',
 )
 @click.option("--follow", is_flag=True, help="Wait for new epochs, and for the first one, until Ctrl-C.")
 @click.option(

@@ -54,7 +54,9 @@ def foreach_batch(
     home = local_path(str(checkpoint))
     if home is None:
         hint = "a folder of this machine, or one that is mounted, such as a volume"
-        raise failure("RQ489", f"batches are kept in a local folder, and {checkpoint} is none", hint=hint)
+        raise failure(
+            "RQ489", f"batches are kept in a local folder, and {checkpoint} is in another store", hint=hint
+        )
     folder = home.absolute() / "batches" / source
 
     def process(frame: DataFrame, number: int) -> None:

@@ -36,7 +36,7 @@ def kind_of(data: object, name: str) -> Kind:
         return "arrow"
     if isinstance(data, Iterable) and not isinstance(data, Mapping | bytes):
         return "rows"
-    message = f"`{name}` is given as {type(data).__name__}, which is no data of a source"
+    message = f"`{name}` is given as {type(data).__name__}, which is not data of a source"
     hint = "a path, a DataFrame of Spark, pandas or polars, an Arrow table, or rows: dictionaries and lines"
     raise failure("RQ488", message, hint=hint)
 
@@ -116,7 +116,9 @@ def write_rows(rows: Iterable[Mapping[str, Any] | str], file: Path) -> None:
                 out.write(f"{row if isinstance(row, str) else json_text(_value(row))}\n")
             except TypeError as problem:
                 hint = "numbers, texts, booleans, dates and times, lists and dictionaries of these"
-                raise failure("RQ488", f"row {number} is no object of JSON: {problem}", hint=hint) from None
+                raise failure(
+                    "RQ488", f"row {number} is not an object of JSON: {problem}", hint=hint
+                ) from None
 
 
 def _value(value: Any) -> Any:

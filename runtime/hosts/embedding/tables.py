@@ -50,7 +50,9 @@ def _of_pandas(data: Any) -> pa.Table:
     try:
         table = pa.Table.from_pandas(data, preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError) as problem:
-        message = f"the frame is no table of columns with one type each: {' '.join(map(str, problem.args))}"
+        message = (
+            f"the frame is not a table of columns with one type each: {' '.join(map(str, problem.args))}"
+        )
         raise failure("RQ488", message, hint='one type for each column, `df["x"].astype(str)`') from None
     _check_zones(data, table)
     return table
@@ -120,7 +122,7 @@ def rows_of(table: pa.Table, zoned: Container[str]) -> Iterator[dict[str, Any]]:
             try:
                 table = table.set_column(position, field.name, column.cast(pa.string()))
             except pa.ArrowInvalid:
-                message = f"column `{field.name}` has bytes that are no UTF-8"
+                message = f"column `{field.name}` has bytes that are not UTF-8"
                 raise failure("RQ488", message, hint="a column of texts") from None
     for batch in table.to_batches():
         yield from batch.to_pylist()

@@ -90,7 +90,7 @@ def _steps(stream: Declared, prefix: str) -> Iterator[str]:
         yield f"{below} := project[*, {', '.join(merged)}]({stream.name});"
     axis = stream.axis
     if axis is None:
-        yield "# No field of most rows is a time, so there are no windows: every tuple is written as it comes."
+        yield "# Most rows have no time, so the query has no windows: every tuple is written when it arrives."
         yield _emitted(stream.name, below)
         return
     length, result = window_of(axis), f"{prefix}averages"

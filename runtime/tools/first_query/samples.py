@@ -169,7 +169,7 @@ def _add(sample: Sample, number: int, lines: Iterator[Line], most: int) -> None:
 def _see(sample: Sample, kind: str, text: str) -> None:
     """Takes a marker among the rows."""
     if kind not in KINDS:
-        sample.bad["a line that looks like a marker, and is none"] += 1
+        sample.bad["a line that looks like a marker, but cannot be read as one"] += 1
     elif kind == "accent":
         sample.accents += 1
     else:

@@ -325,8 +325,8 @@ def _beside(tuples: Target | Writable, markers: str) -> Published:
 
 def _cannot_continue(name: str, problem: Diagnostic) -> DiagnosticError:
     """Returns RQ436: an invalid stream has no state to continue from."""
-    message = f"{name} cannot be continued, it is not valid: {problem.code}: {problem.message}"
-    hint = f"`cedilla validate {shlex.quote(name)}` shows all that is wrong; mend it, or begin another stream"
+    message = f"{name} has an error, so no line can be added: {problem.code}: {problem.message}"
+    hint = f"repair it before you add lines (`cedilla validate {shlex.quote(name)}` shows all errors), or begin another"
     return failure("RQ436", message, hint=hint, notes=problem.notes[-1:])
 
 

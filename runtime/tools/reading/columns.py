@@ -109,7 +109,7 @@ def _typed(type_: Type, value: Any) -> Any:
             element = type_.element
             return [None if item is None else _typed(element, item) for item in value]
         case _:
-            raise ValueError(f"{value!r} is no {type_}")
+            raise ValueError(f"{value!r} is not a value of type {type_}")
 
 
 # --- pandas and Arrow ------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def read(
         raise ValueError(f"units are {', '.join(get_args(InUnits))}; not {units}")
     if not is_there(folder):
         hint = "the folder that `emit ... to json` names, or `--sink`"
-        raise failure("RQ421", f"there is no output {folder}", hint=hint)
+        raise failure("RQ421", f"the output {folder} does not exist", hint=hint)
     return Reading(str(folder), units, _types(str(folder), query, schema))
 
 

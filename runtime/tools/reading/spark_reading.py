@@ -133,7 +133,7 @@ def _exactly(state: SourceState, name: str, *, is_decoding: bool) -> tuple[Calla
     raw, type_, value = state.numbers.raw_types[name], state.types[name], column(name)
     if not is_decoding:
         return (lambda function: encoded_sql(value, type_, function, raw)), data_type(raw)
-    failure = f"raise_error({quote(f'RQ423: `{name}` is no {type_} in canonical units')})"
+    failure = f"raise_error({quote(f'RQ423: `{name}` is not of type {type_} in canonical units')})"
 
     def decoded(function: Affine) -> str:
         text = decoded_sql(value, raw, function, type_)

@@ -205,7 +205,9 @@ class Units:
         canonical = {n: _through(self.state.original.get(n, IDENTITY), raw, v) for n, v in raw.items()}
         for name in canonical.keys() & self.state.numbers.raw_types.keys():
             if not holds(self.state.types[name], canonical[name]):  # type: ignore[arg-type]
-                raise ValueError(f"`{name}` is no {self.state.types[name]} in canonical units: {item[name]}")
+                raise ValueError(
+                    f"`{name}` is not of type {self.state.types[name]} in canonical units: {item[name]}"
+                )
         if end is None:
             final = canonical
         else:
@@ -332,6 +334,6 @@ def _type_in(pattern: object) -> Type:
 
 def mixed(accent: str, units: str) -> DiagnosticError:
     """Returns RQ422: a single unit is requested for an attribute that has none."""
-    message = f"there are no {units} units of an attribute that had others when it was dropped: {accent}"
+    message = f"an attribute that had other units when it was dropped has no {units} units: {accent}"
     hint = "`canonical` gives the values before and after in the units of their own beginnings"
     return failure("RQ422", message, hint=hint)

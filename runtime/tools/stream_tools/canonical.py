@@ -308,7 +308,7 @@ def _no_words(
 ) -> Diagnostic:
     subject = f"the accent {primitive}" if primitive is not None else "a punctuation"
     message = f"{subject} concerns {which}, which no description on the wire can say"
-    hint = f"a schema in which `{attribute}` is not optional, if every tuple has it" if attribute else None
+    hint = f"if every tuple has `{attribute}`, declare it without `?` in the schema" if attribute else None
     if severity == "warning":
         message = f"{message}; it is narrower in the canonical stream"
     return Diagnostic("RQ213", severity, message, help=hint)

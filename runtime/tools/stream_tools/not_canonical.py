@@ -18,7 +18,7 @@ def changes_midway(change: EpochChange) -> Diagnostic:
             "`cedilla canonize` takes each part alone",
         )
         return Diagnostic("RQ213", "error", what, change.span, (why,), hint)
-    why = f"what was closed before the domain of `{change.attribute}` grew holds for its new values, too (theory N1)"
+    why = f"punctuations before the domain of `{change.attribute}` grew hold for its new values, too (theory N1)"
     return Diagnostic(
         "RQ213",
         "error",
@@ -35,7 +35,7 @@ def only_undone(accent: Accent) -> Diagnostic | None:
         return None
     why = f"only a source can undo {accent.primitive} (theory N11)"
     hint = "`cedilla canonize` takes the part before it"
-    what = "a stream of which only sources can undo an accent has no canonical form"
+    what = "a stream with an accent that only sources can undo has no canonical form"
     return Diagnostic("RQ213", "error", what, accent.span, (why,), hint)
 
 

@@ -18,9 +18,11 @@ from attrs import evolve, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.changes import EpochChange
+from cedilla.compiler.expressions.types.nearest import written
 from cedilla.compiler.expressions.units.altered_decimals import holds
 from cedilla.compiler.facts.markers import Accent, Punctuation
 from cedilla.compiler.regions import Tree, Value
+from cedilla.compiler.regions.function import NumberFunction
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.connectors.records import csv_records, near_markers
 from cedilla.runtime.connectors.records.json_objects import read_strings, with_fields
@@ -33,6 +35,7 @@ from cedilla.runtime.connectors.records.rejections import (
     BEYOND_HINT,
     FINER_HINT,
     FOREIGN,
+    HINTS,
     NO_MOMENT,
     NO_OBJECT,
     OF_VALUES,
@@ -40,6 +43,7 @@ from cedilla.runtime.connectors.records.rejections import (
     fault_in,
     of_fault,
     reason,
+    right_form,
 )
 from cedilla.runtime.connectors.records.typed_rows import TypedRow
 from cedilla.runtime.connectors.records.values import applied, near_digits, value_of_json
@@ -72,12 +76,8 @@ _COALESCE_EVERY = 256
 """The number of punctuations after which neighbouring patterns become ranges (theory 1.4)."""
 
 _HINTS = {
-    **dict.fromkeys(NO_MOMENT, "a time with an offset, `+02:00` or `Z`, is always one moment"),
-    "RQ302": "`{}?` declares an attribute that may be missing",
-    "RQ303": "domains are in canonical units",
-    "RQ311": "`unit from` lists the units that a tuple may name",
-    "RQ368": "a wrong clock, or a longer `within`",
-    "RQ304": "an add has to come before the tuple, and no drop between them, for descriptions that match it",
+    **HINTS,
+    **dict.fromkeys(NO_MOMENT, "write the time with an offset, `+02:00` or `Z`, so that it is one moment"),
 }
 
 
@@ -125,7 +125,7 @@ class StreamChecker:
         An invalid marker changes nothing; one with warnings only takes effect.
         """
         if self._source.markers_only and not line.only_markers and _resembles_marker(line, self._declared):
-            hint = "a file in the marker folder has it: `cedilla accent STREAM --markers FOLDER`"
+            hint = "write the marker into the marker folder: `cedilla accent STREAM --markers FOLDER`"
             return None, [_complaint(line, FOREIGN, reason(FOREIGN, ""), hint)]
         try:
             if line.is_csv and csv_records.is_marker(line.text):
@@ -216,12 +216,13 @@ class StreamChecker:
                 raw[name] = fields[field] = value_of_json(types[field], value)
             except ValueError:
                 code, wrong = of_fault(fault_in(parsed, field, types[field]), paths)
-                diagnostics.append(_complaint(line, code, wrong, _HINTS.get(code)))
+                hint = right_form(types[field]) if code == "RQ301" else _HINTS.get(code)
+                diagnostics.append(_complaint(line, code, wrong, hint))
         for field, value, fault in key_values(line.keys, types, paths):
             try:
                 key = value_of_json(types[field], value)
             except ValueError:
-                diagnostics.append(_complaint(line, *of_fault(fault, paths), None))
+                diagnostics.append(_complaint(line, *of_fault(fault, paths), right_form(types[field])))
                 continue
             name = state.names.of.get(field, field)
             if fields.setdefault(field, key) != key:
@@ -238,7 +239,7 @@ class StreamChecker:
             return None, [*diagnostics, *refused]
         for code, name in state.names.misnamed(fields, canonical):
             attribute = state.names.of.get(name, name)
-            hint = f"`{attribute}` comes by one name: the one of its last rename among tuples like this, else its own"
+            hint = f"write `{attribute}` by one name: that of the last rename of such tuples, else its own"
             diagnostics.append(_complaint(line, code, reason(code, name, paths), hint))
         renamed = not state.names.of.keys().isdisjoint(item)
         row = Row(state.names.plain(item) if renamed else item, raw, canonical, renamed or bool(line.keys))
@@ -248,7 +249,7 @@ class StreamChecker:
         """Yields the errors of attributes that the stream does not have, the first ones by their names."""
         known_names = f"known attributes: {', '.join(islice(self.state.types, _MAX_NAMES))}" if values else ""
         for name, value in islice(values.items(), _MAX_NAMES):
-            add = f"an add before it: [[+({name}: {_type_of(value)})]]; " if _can_be_added(name) else ""
+            add = f"send an add before it: [[+({name}: {_type_of(value)})]]; " if _can_be_added(name) else ""
             yield _complaint(line, "RQ306", reason("RQ306", name), add + known_names)
         if (more := len(values) - _MAX_NAMES) > 0:
             yield _complaint(
@@ -268,15 +269,20 @@ class StreamChecker:
         }
         for name in sorted(state.codes.keys() & raw.keys()):
             if canonical[name] is None:
-                hint = "a recode lists every value that may come after it"
-                diagnostics.append(_complaint(line, "RQ314", reason("RQ314", name), hint))
+                message = f"{reason('RQ314', name)}: {_text(state, name, raw[name])}"
+                diagnostics.append(_complaint(line, "RQ314", message, _HINTS["RQ314"]))
         for name in sorted(state.bent.keys() & raw.keys()):
             if canonical[name] is None:
-                diagnostics.append(_complaint(line, "RQ315", reason("RQ315", name), None))
+                message = f"{reason('RQ315', name)}: {_text(state, name, raw[name])}"
+                if isinstance(undone := regions.contains(state.original[name], raw), NumberFunction):
+                    message += f", by `{undone.text('y')}`"
+                diagnostics.append(_complaint(line, "RQ315", message, _HINTS["RQ315"]))
         for name in sorted(state.numbers.raw_types.keys() & raw.keys()):
             value = canonical[name]
             if isinstance(value, int | Fraction) and not holds(state.types[name], value):
-                diagnostics.append(_complaint(line, "RQ334", reason("RQ334", name), FINER_HINT))
+                values = f"{_text(state, name, raw[name])} is {_text(state, name, value)} there"
+                message = f"{reason('RQ334', name)}: {values}, and the type is {state.types[name]}"
+                diagnostics.append(_complaint(line, "RQ334", message, FINER_HINT))
         if diagnostics:
             return canonical, diagnostics
         for name in state.numbers.digits.keys() & canonical.keys():
@@ -290,18 +296,21 @@ class StreamChecker:
         diagnostics: list[Diagnostic] = []
         for rejection in (*self._rejections(), *ahead(self._source, wall_clock.now())):
             if rejection.rejects(row.canonical):
-                message = reason(rejection.code, rejection.attribute, self._source.paths) + (
-                    self._closed_by(row) if not rejection.attribute else ""
-                )
-                diagnostics.append(
-                    _complaint(
-                        line,
-                        rejection.code,
-                        message,
-                        _HINTS.get(rejection.code, "").format(rejection.attribute) or None,
-                    )
-                )
+                message = reason(rejection.code, rejection.attribute, self._source.paths)
+                message += self._detail(rejection, row)
+                diagnostics.append(_complaint(line, rejection.code, message, _HINTS.get(rejection.code)))
         return diagnostics
+
+    def _detail(self, rejection: Rejection, row: Row) -> str:
+        """Returns the refused value with what was expected, or the punctuation that the tuple violates."""
+        if not rejection.attribute:
+            return self._closed_by(row)
+        if rejection.code != "RQ303":
+            return ""
+        name, state = rejection.attribute, self.state
+        allowed = written(name, state.types[name], rejection.tree)
+        expected = f", and `{allowed}` is declared" if allowed else ""
+        return f": {_text(state, name, row.canonical[name])}{expected}"
 
     def _rejections(self) -> Sequence[Rejection]:
         """Returns the conditions that reject tuples here; inferred attributes are not required."""
@@ -318,6 +327,11 @@ class StreamChecker:
             if regions.contains(region, row.canonical):
                 return f": {text} of {position}"
         return ""
+
+
+def _text(state: SourceState, name: str, value: Value) -> str:
+    """Returns a value of an attribute for a message."""
+    return state.types[name].wire(value)
 
 
 @lru_cache(1024)

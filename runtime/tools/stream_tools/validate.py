@@ -11,6 +11,7 @@ from attrs import define, field
 from cedilla.compiler.changes import EpochChange
 from cedilla.compiler.facts.markers import Accent, Punctuation
 from cedilla.grammar.diagnostics import Diagnostic, to_json
+from cedilla.grammar.diagnostics.printable import counted
 from cedilla.runtime.connectors.records.lines import Line
 from cedilla.runtime.control.markers.undeclared import PassedOver
 from cedilla.runtime.tools.stream_tools.schema import Schema
@@ -83,19 +84,21 @@ def verdict_json(verdict: Verdict, shown: Iterable[Diagnostic]) -> dict[str, Any
 
 def verdict_text(verdict: Verdict, name: str, shown: int) -> str:
     """Writes the verdict in one line."""
-    read = (
-        f"{verdict.lines:,} lines, {verdict.tuples:,} tuples, {verdict.accents:,} accents, "
-        f"{verdict.punctuations:,} punctuations"
-    )
-    warnings = (
-        f", {verdict.warnings.total():,} warnings ({_counts(verdict.warnings)})" if verdict.warnings else ""
-    )
+    counts = {
+        "line": verdict.lines,
+        "tuple": verdict.tuples,
+        "accent": verdict.accents,
+        "punctuation": verdict.punctuations,
+    }
+    read = ", ".join(counted(count, noun) for noun, count in counts.items())
+    warned = counted(verdict.warnings.total(), "warning")
+    warnings = f", {warned} ({_counts(verdict.warnings)})" if verdict.warnings else ""
     total = verdict.findings.total()
     left = total + verdict.warnings.total() - shown
     warnings += f", {left:,} not shown" if left else ""
     if verdict.valid:
         return f"{name}: valid{warnings} ({read})"
-    return f"{name}: not valid, {total:,} findings ({_counts(verdict.findings)}){warnings} ({read})"
+    return f"{name}: not valid, {counted(total, 'error')} ({_counts(verdict.findings)}){warnings} ({read})"
 
 
 def _counts(counted: Counter[str]) -> str:

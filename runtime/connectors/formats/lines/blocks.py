@@ -104,7 +104,7 @@ def _length_of(stream: BinaryIO, part: Part) -> int:
     return length if part.length else 0
 
 
-_CUT = "run again: the file is read as it is then; write a file elsewhere, and rename it into place when it is complete"
+_CUT = "run again, so that the whole file is read; write a file elsewhere, and rename it into place when it is complete"
 
 
 class _Beginning(io.RawIOBase):

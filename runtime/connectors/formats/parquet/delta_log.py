@@ -131,7 +131,7 @@ class DeltaLog:
         """Returns a file of the table. Raises `ValueError` for a path or a size that no file has."""
         name = unquote(path)
         if not name or b"\0" in os.fsencode(name):
-            raise ValueError(f"{path!r} is no path of a file")
+            raise ValueError(f"{path!r} is not the path of a file")
         if type(size) is not int or not 0 <= size < 2**63:
             raise ValueError(f"{path} has no size")
         whole = name if re.match(r"[a-zA-Z][\w+.-]*:/|/", name) else f"{self.table}/{name}"

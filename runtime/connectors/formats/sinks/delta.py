@@ -81,7 +81,7 @@ class DeltaSink(ParquetSink):
             if before != type_:
                 was, now = _type_text(before), _type_text(type_)
                 message = f"`{name}` is now of type {now}, and of {was} in the table {self._table}"
-                hint = f"a new table; where `{name}` may be altered, a declaration as double"
+                hint = f"write to a new table; if accents may alter `{name}`, declare it as double"
                 raise failure("RQ470", message, hint=hint)
 
     def publish(self, number: int, run: int) -> None:

@@ -72,11 +72,11 @@ def _compare(
             items.append(Change("new checkpoint", where, f"{accent.text} is gone", why))
             continue
         undone += map(StatedAccent, texts)
-        why = f"{', '.join(texts)} holds {epoch}; earlier tuples stay as they were read"
+        why = f"{', '.join(texts)} holds {epoch}; earlier tuples do not change"
         items.append(Change("continues", where, f"{accent.text} is gone", why))
     new = [accent for accent in source.accents if accent in came]
     for accent in new:
-        why = f"it holds {epoch}; earlier tuples stay as they were read"
+        why = f"it holds {epoch}; earlier tuples do not change"
         items.append(Change("continues", where, f"{accent.text} is new", why))
     try:
         without, _ = with_accents(plan, states, {source.name: undone})

@@ -117,13 +117,13 @@ class _Comparison:
         for stream in now:
             where = f"stream {stream.name} (line {stream.line})"
             if stream.name in self.commit.removed:
-                why = "a stream of this name was removed, and what its markers said is forgotten; another name is free"
+                why = "a stream of this name was removed, and its markers are forgotten; choose another name"
                 self._add("new checkpoint", where, "is new", why)
             elif stream.name not in self.old.source_of:
                 self._add("continues", where, "is new", f"its files are read from epoch {self.epoch} on")
         for name in was:
             if name not in self.plan.source_of:
-                why = "its files are not read any more, and what its markers said is forgotten"
+                why = "its files are not read any more, and its markers are forgotten"
                 self._add("continues", f"stream {name}", "is gone", why)
         names = [s.name for s in now]
         if set(was) == set(names) and was != names:
@@ -197,10 +197,10 @@ class _Comparison:
                 continue
             regions_text = ", ".join(region_texts(lost, self.before[old.inputs[side]]))
             if tables := sorted(set(self._read_tables(new.inputs[side]))):
-                why = f"it has let go of {regions_text}, and {_read(tables)}"
+                why = f"it has released {regions_text}, and {_read(tables)}"
                 self._add("new checkpoint", _label(new), "a wider domain", why)
             else:
-                why = f"of {new.inputs[side]} it has let go of {regions_text}: those read before have to be sent again"
+                why = f"of {new.inputs[side]} it has released {regions_text}: send those that were read before again"
                 self._add("continues after", _label(new), "a wider domain", why)
 
     def _changed(self, old: Operator, new: Operator) -> None:
@@ -273,14 +273,14 @@ class _Comparison:
         if tables := sorted(set(self._read_tables(emit.relation))):
             self._add("new checkpoint", where, "is new", _read(tables))
         elif not self.is_fresh(emit):
-            why = f"{emit.path} holds the output of an earlier run (RQ405); another folder"
+            why = f"{emit.path} holds the output of an earlier run (RQ405): choose another folder"
             self._add("new checkpoint", where, "is new", why)
         else:
             self._add("at once", where, "is new", f"it begins with epoch {self.epoch}, {_BEGINS}")
 
     def _continued(self, old: Emit, emit: Emit, where: str) -> None:
         if self._is_moved(old, emit):
-            why = f"it goes on in {emit.path}, which has epochs already: the folder as it was moved"
+            why = f"it continues in {emit.path}, which has epochs already, because the folder has moved"
             self._add("continues", where, f"{old.path} → {emit.path}", why)
         if old.original_units != emit.original_units:
             what = "in original units" if emit.original_units else "no more in original units"

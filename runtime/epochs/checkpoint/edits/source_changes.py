@@ -31,7 +31,7 @@ from cedilla.runtime.epochs.checkpoint.edits.value_changes import (
 )
 
 _SHOWN = 3
-_CLOSED = "it holds from now on; what is closed stays closed"
+_CLOSED = "it holds from now on; closed regions stay closed"
 _AT_ONCE = (
     (("punctuated",), "`punctuated on`", "it promises, and changes nothing in a run"),
     (("metrics", "over"), "`metrics`", "data points of these are read from now on"),
@@ -107,7 +107,7 @@ class _Comparison:
             self.old.markers,
             self.new.markers,
         ):
-            why = "what was read is as it was; from now on a marker among the tuples "
+            why = "earlier lines do not change; from now on a marker among the tuples "
             why += "is a bad tuple (RQ326)" if self.new.markers_only else "counts"
             yield self._change("continues", f"`markers{' only' if self.new.markers_only else ''}`", why)
         if self.old.path.rstrip("/") != self.new.path.rstrip("/"):
@@ -183,10 +183,10 @@ class _Comparison:
             yield self._change("new checkpoint", f"{attribute}", why)
         elif old is not None and attribute.type.name == "timestamp":
             what = f"{name}: zone {old.zone or 'UTC'} → zone {attribute.zone or 'UTC'}"
-            why = "times without an offset are of it from now on; what was read is as it was"
+            why = "times without an offset are of it from now on; earlier tuples do not change"
             yield self._change("at once", what, why)
         elif old is not None:
-            why = "its texts are read so from now on; numbers of JSON are as they were"
+            why = "its texts are read so from now on; numbers of JSON do not change"
             yield self._change("at once", f"{old} → {attribute}", why)
 
     def _new(self, attribute: Attribute) -> Iterator[Change]:
@@ -284,8 +284,8 @@ class _Comparison:
                 yield self._wider("continues", what, new, came)
         if not regions.is_empty(gone, universe):
             why = (
-                f"from epoch {self.epoch} on tuples with other values are rejected (RQ303); what waits for "
-                "them waits until a punctuation closes them"
+                f"from epoch {self.epoch} on tuples with other values are rejected (RQ303); announcements "
+                "wait for them until a punctuation closes them"
             )
             yield self._change("continues", what, why)
 
@@ -322,7 +322,7 @@ class _Comparison:
             return self._change("new checkpoint", what, f"{clash.what} (RQ466): {clash.advice}")
         why = self._why_wider(came)
         if attribute.name in self.state.codes and not listed(came):
-            why += "; where it is recoded no value has a code that no list brings (RQ314)"
+            why += "; recoded tuples have no codes for values that no list brings (RQ314)"
         return self._change(effect, what, why)
 
     def _why_wider(self, came: Tree) -> str:

@@ -179,7 +179,7 @@ def test_a_hint_is_a_clause_that_helps() -> None:
     plan = compile_query(SENSORS.format(domain="", first="", kind="stream", second="")).plan
     for finding in findings(plan):
         assert finding.help is not None
-        assert finding.help.startswith("`punctuated on ")
+        assert finding.help.startswith("declare `punctuated on ")
 
 
 def test_lists_have_no_domain_that_a_hint_could_name() -> None:

@@ -248,14 +248,14 @@ AVERAGES = [
 ]
 REASONS = {
     ("RQ301", "the line is not an ExportMetricsServiceRequest in JSON"),
-    ("RQ301", '`status` is no int: "bad" (read from attribute.`http.status`)'),
-    ("RQ303", "`service` is outside its declared domain (read from resource.`service.name`)"),
+    ("RQ301", '`status` must be an int, found "bad" (read from attribute.`http.status`)'),
+    ("RQ303", "`service` has a value outside of its domain (read from resource.`service.name`)"),
     (
         "RQ304",
-        "`status` is defined where it does not exist: before its add or after its drop "
+        "tuples like this one have no `status`: they come before its add, or after its drop "
         "(read from attribute.`http.status`)",
     ),
-    ("RQ305", "a punctuation has closed the tuple's region"),
+    ("RQ305", "the tuple is late, because a punctuation or a heartbeat promised that none like it follows"),
     ("RQ311", "`sum` is in a unit that its declaration does not name"),
 }
 

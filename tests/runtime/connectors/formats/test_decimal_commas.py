@@ -105,7 +105,7 @@ def test_texts_with_a_comma_are_numbers_and_others_are_refused(format_: str, tmp
     assert [(row["t"], row["$corrupt"]) for row in read] == [(value, None) for _, value in READ]
     assert {(row["d"], row["s"]) for row in read} == {(Decimal("-1.25"), "1,5")}
     assert [row["$corrupt"] for row in refused] == [
-        f"`t` is no double: {json.dumps(text, ensure_ascii=False)}, without a decimal comma"
+        f"`t` must be a double, found {json.dumps(text, ensure_ascii=False)}, without a decimal comma"
         for text in REFUSED
     ]
 
@@ -158,13 +158,13 @@ emit j to json "out/j";
 """
 REASONS = {
     "r": [
-        '`t` is no double: "3.5", without a decimal comma',
-        '`d` is no decimal(6,2): "1.234,56", without a decimal comma (read from Preis/EUR)',
+        '`t` must be a double, found "3.5", without a decimal comma',
+        '`d` must be a decimal(6,2), found "1.234,56", without a decimal comma (read from Preis/EUR)',
     ],
-    "x": ['`t` is no double: "3.5", without a decimal comma'],
+    "x": ['`t` must be a double, found "3.5", without a decimal comma'],
     "j": [
-        '`t` is no double: "3.5", without a decimal comma (read from o.t)',
-        '`w` is no double: "1,234", which has no decimal comma or point, or may be thousands (read from o.w)',
+        '`t` must be a double, found "3.5", without a decimal comma (read from o.t)',
+        '`w` must be a double, found "1,234", which has no decimal comma or point, or may be thousands (read from o.w)',
     ],
 }
 

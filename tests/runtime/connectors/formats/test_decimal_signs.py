@@ -72,19 +72,19 @@ ELEMENTS = """<r><n>1</n><t>3.5</t></r>
 COMMA, POINT = "without a decimal comma", "without a decimal point"
 REASONS = {
     "j": [
-        "a description cannot tell whose texts change",
-        '`x` is no double: "3,5"',
-        f'`x` is no double: "3.5", {COMMA}',
-        f'`c` is no decimal(6,2): "1,25", {POINT} (read from o.c)',
-        '`v` is no double: "1,234", which has no decimal comma or point, or may be thousands',
-        f'`v` is no double: "1,5", {POINT}',
+        "the decimal sign of `x` can only change for all tuples of a stream",
+        '`x` must be a double, found "3,5"',
+        f'`x` must be a double, found "3.5", {COMMA}',
+        f'`c` must be a decimal(6,2), found "1,25", {POINT} (read from o.c)',
+        '`v` must be a double, found "1,234", which has no decimal comma or point, or may be thousands',
+        f'`v` must be a double, found "1,5", {POINT}',
     ],
     "r": [
-        '`t` is no double: "3,5"',
-        f'`t` is no double: "3.5", {COMMA}',
-        f'`total` is no double: "3.5", {COMMA}',
+        '`t` must be a double, found "3,5"',
+        f'`t` must be a double, found "3.5", {COMMA}',
+        f'`total` must be a double, found "3.5", {COMMA}',
     ],
-    "x": [f'`t` is no double: "3.5", {COMMA}'],
+    "x": [f'`t` must be a double, found "3.5", {COMMA}'],
 }
 
 

@@ -88,11 +88,23 @@ def test_a_path_leads_to_a_value_or_to_none(line: str, expected: tuple[Any, ...]
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"address": 5}', "`city` is no string: 5 is no object (read from address.city)"),
-        ('{"address": ["Ulm"]}', "`city` is no string: a list is no object (read from address.city)"),
-        ('{"address": {"geo": {"n": "x"}}}', '`n` is no double: "x" (read from address.geo.n)'),
-        ('{"address": {"geo": "x"}}', '`n` is no double: "x" is no object (read from address.geo.n)'),
-        ('{"labels": true}', "`team` is no string: true is no object (read from labels.`team.name`)"),
+        (
+            '{"address": 5}',
+            "`city` must be a string, found 5, which is not an object (read from address.city)",
+        ),
+        (
+            '{"address": ["Ulm"]}',
+            "`city` must be a string, found a list, which is not an object (read from address.city)",
+        ),
+        ('{"address": {"geo": {"n": "x"}}}', '`n` must be a double, found "x" (read from address.geo.n)'),
+        (
+            '{"address": {"geo": "x"}}',
+            '`n` must be a double, found "x", which is not an object (read from address.geo.n)',
+        ),
+        (
+            '{"labels": true}',
+            "`team` must be a string, found true, which is not an object (read from labels.`team.name`)",
+        ),
     ],
 )
 def test_what_cannot_be_followed_says_where(line: str, reason: str) -> None:
@@ -126,14 +138,15 @@ EXPECTED = [
     {"ts": 2, "city": "Ulm", "rent": 5},
 ]
 REASONS = {
-    ("RQ301", '`city` is no string: "Ulm" is no object (read from address.city)'),
+    ("RQ301", '`city` must be a string, found "Ulm", which is not an object (read from address.city)'),
     ("RQ302", "`rent` is required, but missing (read from flat.rent)"),
-    ("RQ303", "`city` is outside its declared domain (read from address.city)"),
+    ("RQ303", "`city` has a value outside of its domain (read from address.city)"),
     (
         "RQ304",
-        "`team` is defined where it does not exist: before its add or after its drop (read from labels.`team.name`)",
+        "tuples like this one have no `team`: they come before its add, or after its drop "
+        "(read from labels.`team.name`)",
     ),
-    ("RQ305", "a punctuation has closed the tuple's region"),
+    ("RQ305", "the tuple is late, because a punctuation or a heartbeat promised that none like it follows"),
 }
 
 
@@ -212,8 +225,8 @@ def test_one_stream_tools_read_paths(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ]
     (tmp_path / "bad.jsonl").write_text('{"ts": 1, "address": 5, "flat": {"rent": [], "rents": 5}}\n')
     bad = cedilla("validate", "bad.jsonl", "--schema", SCHEMA)
-    assert "`city` is no string: 5 is no object (read from address.city)" in bad.output
-    assert "`rent` is no double: a list (read from flat.rent)" in bad.output
+    assert "`city` must be a string, found 5, which is not an object (read from address.city)" in bad.output
+    assert "`rent` must be a double, found a list (read from flat.rent)" in bad.output
     assert "RQ306" in bad.output
     assert "`flat.rents` was never declared or added" in bad.output
     explained = cedilla("explain", "q.rq", "--full")

@@ -321,7 +321,7 @@ def test_one_stream_tools_read_data_points(tmp_path: Path, monkeypatch: pytest.M
     }
     (tmp_path / "bad.jsonl").write_text(request([old("cart", 1, 100, attributes={"http.status": "x"})]))
     bad = cedilla("validate", "bad.jsonl", "--query", "q.rq")
-    assert '`status` is no int: "x" (read from attribute.`http.status`)' in bad.output
+    assert '`status` must be an int, found "x" (read from attribute.`http.status`)' in bad.output
 
 
 def test_a_query_of_requests_is_the_same_in_its_program() -> None:

@@ -240,11 +240,14 @@ def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession
     assert {number: r["code"] for number, r in rejected.items()} == dict.fromkeys(bad, "RQ301")
     assert json.loads(rejected[11]["raw"]) == {"k": 11, "d": "12.5"}
     reasons = {number: r["reason"] for number, r in rejected.items()}
-    assert (reasons[11], reasons[15]) == ('`d` is no double: "12.5"', "`m` is no decimal(6,2): 10000")
+    assert (reasons[11], reasons[15]) == (
+        '`d` must be a double, found "12.5"',
+        "`m` must be a decimal(6,2), found 10000",
+    )
     # Not shown in the row's text: a moment of a string, bytes for a string, digits that may be lost.
-    assert reasons[16] == "`at` is no timestamp: a value of a column of type string"
-    assert reasons[17] == "`s` is no string: a value of a column of type binary"
-    assert reasons[25] == "`l` is no long: a value of a column of type double"
+    assert reasons[16] == "`at` must be a timestamp, found a value of a column of type string"
+    assert reasons[17] == "`s` must be a string, found a value of a column of type binary"
+    assert reasons[25] == "`l` must be a long, found a value of a column of type double"
 
 
 @pytest.mark.either_engine

@@ -132,7 +132,7 @@ def test_a_text_is_the_number_that_it_says(name: str, text: str, value: Any) -> 
 )
 def test_a_text_that_is_no_number_is_rejected_by_name(name: str, text: str) -> None:
     fault = row_of(BATCHES, json.dumps({"ts": 1, name: {"v": text}}))["$corrupt"]
-    assert fault.startswith(f"`{name}` is no {TYPES[name]}: ")
+    assert fault.startswith(f"`{name}` must be {'an' if name == 'n' else 'a'} {TYPES[name]}, found ")
     assert fault.endswith(f"(read from {name}.v)")
 
 
@@ -160,10 +160,10 @@ STATES: list[Item] = [
     {"$punctuation": "[]"},
 ]
 REASONS = [
-    ("RQ301", '`t` is no double: "unavailable" (read from state.value)'),
-    ("RQ301", '`n` is no int: "few" (read from count)'),
+    ("RQ301", '`t` must be a double, found "unavailable" (read from state.value)'),
+    ("RQ301", '`n` must be an int, found "few" (read from count)'),
     ("RQ302", "`t` is required, but missing (read from state.value)"),
-    ("RQ305", "a punctuation has closed the tuple's region"),
+    ("RQ305", "the tuple is late, because a punctuation or a heartbeat promised that none like it follows"),
 ]
 
 
@@ -202,7 +202,7 @@ def test_numbers_in_texts_without_spark(tmp_path: Path, monkeypatch: pytest.Monk
     assert aside == [code for code, _ in REASONS]
     schema = 'ts: long, u: string, t: double from text "state.value" unit from u in {degF, degC}'
     checked = cedilla("validate", "in/states", "--schema", f'{schema}, n?: int from text "count"')
-    assert "4 findings" in checked.output
+    assert "4 errors" in checked.output
     assert all(reason in checked.output for code, reason in REASONS if code == "RQ301")
 
 
@@ -220,7 +220,7 @@ def test_numbers_in_attributes_of_data_points(spark: SparkSession, tmp_path: Pat
     (row,) = [item for item in run.output("r") if is_tuple(item)]
     assert row == {"size": 17, "part": 0.5, "value": 1.5}
     assert [rejected["reason"] for rejected in run.quarantine("r")] == [
-        '`size` is no long: "x" (read from attribute.size)'
+        '`size` must be a long, found "x" (read from attribute.size)'
     ]
 
 

@@ -295,11 +295,11 @@ def test_values_and_what_is_malformed(spark: SparkSession, tmp_path: Path) -> No
     assert sorted(actual, key=lambda f: f[1]) == [("RQ301", 6 + n, raw) for n, raw in enumerate(bad)]
     reasons = {r["raw"]: r["reason"] for r in run.quarantine("r")}
     assert [reasons[raw] for raw in bad] == [
-        '`i` is no int: "1.5"',
-        '`i` is no int: "2147483648"',
-        '`d` is no double: "1d"',
-        '`b` is no boolean: "1"',
-        '`at` is no timestamp: "noon"',
+        '`i` must be an int, found "1.5"',
+        '`i` must be an int, found "2147483648"',
+        '`d` must be a double, found "1d"',
+        '`b` must be a boolean, found "1"',
+        '`at` must be a timestamp, found "noon"',
         "the element is malformed",
         "an element inside of the tuple contains elements, where only text is read",
         *["the element is malformed"] * 5,
@@ -477,5 +477,5 @@ def test_large_files_are_read_by_tasks(
     actual = [(r["code"], r["position"]["line"], r["raw"], r["reason"]) for r in run.quarantine("r")]
     assert sorted(actual) == [
         ("RQ301", 5, "<r><k>7</k>", "the element is malformed"),
-        ("RQ301", 9, "<r><k>x</k></r>", '`k` is no int: "x"'),
+        ("RQ301", 9, "<r><k>x</k></r>", '`k` must be an int, found "x"'),
     ]

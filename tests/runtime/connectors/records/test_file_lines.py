@@ -221,7 +221,10 @@ def test_damaged_files_and_foreign_columns_end_or_are_set_aside(project: Callabl
     parquet.write_table(texts, root / "in" / "2.parquet")
     done = cedilla("simulate", "q.rq")
     assert (
-        done.stderr.count("rejected (RQ301): `ts` is no timestamp: a value of a column of type string") == 2
+        done.stderr.count(
+            "rejected (RQ301): `ts` must be a timestamp, found a value of a column of type string"
+        )
+        == 2
     )
     (root / "in" / "3.parquet").write_bytes(b"PAR1, and no more")
     for command in (("simulate", "q.rq"), ("validate", "in")):

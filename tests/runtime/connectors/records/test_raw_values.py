@@ -112,7 +112,7 @@ def test_halves_of_surrogates_are_no_texts(spark: SparkSession, tmp_path: Path) 
     halves = (r"\ud83d", r"\ude00", r"a\ud83db", r"\ude00\ud83d")
     good = (r"\ud83d\ude00", "?", r"\ufffd", r"\u0000")
     rows = [f'{{"n": {n}, "s": "{text}"}}' for n, text in enumerate((*halves, *good))]
-    reason = "RQ301 `s` is no string: a text with half a pair of surrogates"
+    reason = "RQ301 `s` must be a string, found a text with half a pair of surrogates"
     assert judged(spark, tmp_path, "json", rows, 1) == [reason] * len(halves) + [None] * len(good)
 
 

@@ -30,47 +30,53 @@ def line(**fields: str) -> str:
 
 
 SAID = {
-    line(x='"abc"'): '`x` is no double: "abc"',
-    line(x='"5"'): '`x` is no double: "5"',
-    line(k="1.50"): "`k` is no int: 1.50",
-    line(k="12E-1"): "`k` is no int: 12E-1",
-    line(k="2147483648.0"): "`k` is no int: 2147483648.0",
-    line(n="1e19"): "`n` is no long: 1e19",
-    line(d="1.255"): "`d` is no decimal(5,2): 1.255",
-    line(d="0.001"): "`d` is no decimal(5,2): 0.001",
-    line(d='"1.5"'): '`d` is no decimal(5,2): "1.5"',
-    line(s=r'"\ud83d"'): "`s` is no string: a text with half a pair of surrogates",
-    line(s=r'"a\ude00\ud83db"'): "`s` is no string: a text with half a pair of surrogates",
-    line(n="123456789012345678901234567890"): "`n` is no long: 123456789012345678901234567890",
-    line(n="true"): "`n` is no long: true",
-    line(n="NaN"): "`n` is no long: NaN",
-    line(x='{"x": 5}'): "`x` is no double: an object",
-    line(x="[1, 2]"): "`x` is no double: a list",
-    line(d="12345.6"): "`d` is no decimal(5,2): 12345.6",
-    line(b="1"): "`b` is no boolean: 1",
-    line(at='"T05"'): '`at` is no timestamp: "T05"',
-    line(at="1700000000"): "`at` is no timestamp: 1700000000",
-    line(day='"2020-01-02T00:00"'): '`day` is no date: "2020-01-02T00:00"',
-    line(day="false"): "`day` is no date: false",
-    line(x='"' + "y" * 41 + '"'): f'`x` is no double: "{"y" * 40}"…',
-    line(x=r'"\u001f\"\/\n\u2028ä🦀"'): '`x` is no double: "\\u001F\\"/\\n\u2028ä🦀"',
-    line(x=r'"\ud800"'): "`x` is no double: a text with half a pair of surrogates",
-    '{"k": "a", "n": "b", "x": "c"}': '`k` is no int: "a"',
-    '{"x": "c", "n": "b", "k": 1}': '`n` is no long: "b"',
-    '{"k": 1, "n": {"n": 7}, "x": {"k": 1.5}}': "`n` is no long: an object",
-    '{"s": {"n": 7}, "k": 1, "n": 1.5, "x": 1}': "`n` is no long: a number",
-    '{"k": 1, "n": 1.5, "n": 1.75, "x": 1}': "`n` is no long: a number",
-    '{"k": 1, "n"\t:  2.5, "x": 1}': "`n` is no long: 2.5",
+    line(x='"abc"'): '`x` must be a double, found "abc"',
+    line(x='"5"'): '`x` must be a double, found "5"',
+    line(k="1.50"): "`k` must be an int, found 1.50",
+    line(k="12E-1"): "`k` must be an int, found 12E-1",
+    line(k="2147483648.0"): "`k` must be an int, found 2147483648.0",
+    line(n="1e19"): "`n` must be a long, found 1e19",
+    line(d="1.255"): "`d` must be a decimal(5,2), found 1.255",
+    line(d="0.001"): "`d` must be a decimal(5,2), found 0.001",
+    line(d='"1.5"'): '`d` must be a decimal(5,2), found "1.5"',
+    line(s=r'"\ud83d"'): "`s` must be a string, found a text with half a pair of surrogates",
+    line(s=r'"a\ude00\ud83db"'): "`s` must be a string, found a text with half a pair of surrogates",
+    line(n="123456789012345678901234567890"): "`n` must be a long, found 123456789012345678901234567890",
+    line(n="true"): "`n` must be a long, found true",
+    line(n="NaN"): "`n` must be a long, found NaN",
+    line(x='{"x": 5}'): "`x` must be a double, found an object",
+    line(x="[1, 2]"): "`x` must be a double, found a list",
+    line(d="12345.6"): "`d` must be a decimal(5,2), found 12345.6",
+    line(b="1"): "`b` must be a boolean, found 1",
+    line(at='"T05"'): '`at` must be a timestamp, found "T05"',
+    line(at="1700000000"): "`at` must be a timestamp, found 1700000000",
+    line(day='"2020-01-02T00:00"'): '`day` must be a date, found "2020-01-02T00:00"',
+    line(day="false"): "`day` must be a date, found false",
+    line(x='"' + "y" * 41 + '"'): f'`x` must be a double, found "{"y" * 40}"…',
+    line(x=r'"\u001f\"\/\n\u2028ä🦀"'): '`x` must be a double, found "\\u001F\\"/\\n\u2028ä🦀"',
+    line(x=r'"\ud800"'): "`x` must be a double, found a text with half a pair of surrogates",
+    '{"k": "a", "n": "b", "x": "c"}': '`k` must be an int, found "a"',
+    '{"x": "c", "n": "b", "k": 1}': '`n` must be a long, found "b"',
+    '{"k": 1, "n": {"n": 7}, "x": {"k": 1.5}}': "`n` must be a long, found an object",
+    '{"s": {"n": 7}, "k": 1, "n": 1.5, "x": 1}': "`n` must be a long, found a number",
+    '{"k": 1, "n": 1.5, "n": 1.75, "x": 1}': "`n` must be a long, found a number",
+    '{"k": 1, "n"\t:  2.5, "x": 1}': "`n` must be a long, found 2.5",
     "no json": "the line is not a JSON object",
     "[]": "the line is not a JSON object",
     f"{line()} {line()}": "the line is not a JSON object",
     line(n=""): "`n` is required, but missing",
     line(n="null", x="null"): "`n` is required, but missing",
-    line(k="7"): "`k` is outside its declared domain",
-    line(k="7", x=""): "`k` is outside its declared domain",
+    line(k="7"): "`k` has a value outside of its domain",
+    line(k="7", x=""): "`k` has a value outside of its domain",
     line(zoo="1", ape='"x"'): "`ape` was never declared or added",
     line(**{"n ": "1"}): "`n ` was never declared or added",
 }
+
+
+def _without_detail(diagnostic: Diagnostic) -> str:
+    """The message without the value, which `run` and `simulate` show by the line itself."""
+    has_detail = diagnostic.code in ("RQ303", "RQ305", "RQ314", "RQ315", "RQ334")
+    return diagnostic.message.partition(": ")[0] if has_detail else diagnostic.message
 
 
 def reasons(
@@ -87,7 +93,7 @@ def reasons(
     def finding(diagnostic: Diagnostic) -> None:
         if diagnostic.severity == "error":
             number = diagnostic.notes[-1].split(": ")[0].rpartition(":")[2]
-            message = diagnostic.message.split(": [")[0] if diagnostic.code == "RQ305" else diagnostic.message
+            message = _without_detail(diagnostic)
             findings[int(number) - 1].add(f"{diagnostic.code} {message}")
 
     validate(stream_lines(str(root / "in" / "r")), declared_schema(schema), finding)
@@ -124,18 +130,18 @@ def test_reasons_that_depend_on_markers(spark: SparkSession, tmp_path: Path) -> 
     ]
     assert reasons(spark, tmp_path, lines, query, schema) == [
         None,
-        "RQ304 `p` is defined where it does not exist: before its add or after its drop",
+        "RQ304 tuples like this one have no `p`: they come before its add, or after its drop",
         None,
         None,
-        "RQ304 `p` is defined where it does not exist: before its add or after its drop",
-        'RQ301 `p` is no double: "1"',
+        "RQ304 tuples like this one have no `p`: they come before its add, or after its drop",
+        'RQ301 `p` must be a double, found "1"',
         None,
-        "RQ305 a punctuation has closed the tuple's region",
-        "RQ301 `n` is no int: 1.5",
+        "RQ305 the tuple is late, because a punctuation or a heartbeat promised that none like it follows",
+        "RQ301 `n` must be an int, found 1.5",
         None,
         None,
-        "RQ310 `n` is beyond 2^53, and an Alter has made doubles of its values",
-        'RQ301 `n` is no double: "x"',
+        "RQ310 `n` is beyond 2^53, and an accent converts its values as doubles",
+        'RQ301 `n` must be a double, found "x"',
     ]
 
 
@@ -217,7 +223,7 @@ def test_an_abort_says_the_first_reason(spark: SparkSession, tmp_path: Path) -> 
     with pytest.raises(DiagnosticError) as simulated:
         simulate(query, options)
     for error in (ran, simulated):
-        assert error.value.diagnostics[0].message == '2 rejected, the first: `n` is no long: "a"'
+        assert error.value.diagnostics[0].message == '2 rejected, the first: `n` must be a long, found "a"'
 
 
 @pytest.mark.either_engine
@@ -230,8 +236,8 @@ def test_elements_of_xml(spark: SparkSession, tmp_path: Path) -> None:
     run = Query(spark, tmp_path, QUERY.replace("from json", "from xml"))
     run.process()
     assert [row["reason"] for row in run.quarantine("r")] == [
-        '`x` is no double: "a & b"',
-        '`k` is no int: "1.5"',
+        '`x` must be a double, found "a & b"',
+        '`k` must be an int, found "1.5"',
         "`x` is required, but missing",
         "the element is malformed",
     ]
@@ -246,7 +252,7 @@ def test_rows_of_parquet(spark: SparkSession, tmp_path: Path) -> None:
     run = Query(spark, tmp_path, QUERY.replace("from json", "from parquet"))
     run.process()
     assert {row["reason"] for row in run.quarantine("r")} == {
-        "`n` is no long: 1.5",
+        "`n` must be a long, found 1.5",
         "`x` is required, but missing",
-        '`x` is no double: "b"',
+        '`x` must be a double, found "b"',
     }

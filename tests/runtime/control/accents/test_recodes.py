@@ -158,7 +158,7 @@ def test_of_several_faults_the_same_one_is_told(sail: SparkSession, tmp_path: Pa
         ([], "[[recode(t, {1: 2})]]", "RQ208"),  # a double is no code
         ([], "[[recode(k, {1: 2.5})]]", "RQ208"),
         ([], '[[recode(k, {1: "one"})]]', "RQ208"),
-        ([], "[[recode(k, {1: 9223372036854775808})]]", "9223372036854775808 is no long"),
+        ([], "[[recode(k, {1: 9223372036854775808})]]", "9223372036854775808 is not a value of type long"),
         (["[[+(at: timestamp)]]"], '[[recode(at, {"2026-01-01": "2026-01-02"})]]', "RQ208"),
         ([], "[[recode(states, {1: 2})]]", "RQ207"),
         ([], '[[state = "M", recode(state, {"M": "m"})]]', "RQ201"),

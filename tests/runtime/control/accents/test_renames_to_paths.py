@@ -172,7 +172,8 @@ def test_tools_know_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     result = cedilla("validate", "r.jsonl", "--schema", DECLARED, "--format", "json")
     messages = [finding["message"] for finding in json.loads(result.output)["findings"]]
     assert messages == [
-        "`t` is not the name of its attribute here: it is before the rename, or after the next (read from state)"
+        "tuples like this one do not use the name `t`: they come before the rename to it, or after the next one "
+        "(read from state)"
     ]
     write_lines(tmp_path / "r.jsonl", items[:2])
     canonical = cedilla("canonize", "r.jsonl", "--schema", DECLARED).output

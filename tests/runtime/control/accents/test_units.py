@@ -124,7 +124,7 @@ def test_tuples_name_their_units_without_spark(tmp_path: Path, monkeypatch: pyte
     schema = "ts: long, u: string, t: double unit from u in {degF, Cel}"
     checked = cedilla("validate", "in/r", "--schema", schema)
     assert "RQ311" in checked.output
-    assert "1 findings" in checked.output
+    assert "1 error " in checked.output
     dropped = cedilla("trace", "q.rq", "--on", "r", "[[-(u)]]")
     assert "RQ209" in dropped.output
 

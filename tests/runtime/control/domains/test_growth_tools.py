@@ -133,7 +133,10 @@ def test_status_says_what_a_domain_has_grown_by(tmp_path: Path) -> None:
 def test_a_value_that_no_tuple_has_yet_has_a_hint_how_to_add_it(query: Path) -> None:
     done = cedilla("trace", str(query), "--on", "pumps", "[[pump = 22, alter(litres, y -> y / 1000)]]")
     assert "error[RQ216]" in done.output
-    assert "by `[[grow(pump, {22})]]` or in the query's text, then its accents are sent" in done.output
+    assert (
+        "send `[[grow(pump, {22})]]` before this accent, or widen the domain in the query's text"
+        in done.output
+    )
 
 
 @pytest.mark.parametrize("marker", ["[[grow(ts, {3})]]", "[[grow(litres, {3})]]", "[[grow(pump, {2})]]"])

@@ -82,7 +82,7 @@ def test_a_line_of_the_stream_cannot_let_it_grow(query: Path) -> None:
     assert "= help: a new file of the table `fleet` brings the value" in done.output
     done = cedilla("trace", str(query), "--on", "pumps", "[[pump = 22, alter(litres, y -> y / 1000)]]")
     assert "error[RQ216]" in done.output
-    assert "A new value first comes in a new file of the table (`fleet.pump`)" in done.output
+    assert "first add a file to the table (`fleet.pump`)" in done.output
 
 
 def test_an_empty_table_gives_no_domain(query: Path) -> None:
@@ -91,7 +91,7 @@ def test_an_empty_table_gives_no_domain(query: Path) -> None:
         done = cedilla(*command)
         assert done.exit_code == 1
         assert "error[RQ416]: `fleet.pump` is a domain, and fleet has no value of it" in done.output
-        assert "= help: a file of `fleet` with a row" in done.output
+        assert "= help: add a file with a row to `fleet`" in done.output
 
 
 def test_more_values_than_a_domain_may_have_are_refused_and_not_cut_off(query: Path) -> None:

@@ -61,7 +61,7 @@ def test_new_files_let_it_grow_while_it_runs_and_at_the_next_start(
     report = run.reports[-1]
     assert "`fleet` has pump = 4, which is new" in report.notes
     assert [warning.code for warning in report.warnings] == ["RQ418"]
-    assert report.warnings[0].message == "`fleet` has no pump = 1 any more; in the domain it stays"
+    assert report.warnings[0].message == "`fleet` has no pump = 1 any more, but the domain keeps it"
     assert executor.last.counters == {"RQ302": 1, "RQ303": 1}
     run.write("pumps", tuples_of_minute(3, p4=0.3))
     run.go_on(executor, 3)

@@ -163,7 +163,7 @@ def test_a_bad_tuple_that_is_a_marker_ends_the_query_where_bad_tuples_do(stream:
     for way in (lambda: stream.run(ONLY, invalid="abort"), lambda: Simulated(ONLY, invalid="abort")):
         error = error_of(way)
         assert error.code == "RQ326"
-        assert error.help == "`set invalid = quarantine;` sets them aside"
+        assert error.help == "`set invalid = quarantine;` sets such lines aside"
         assert error.notes[0].endswith(f"001.jsonl:3: {json.dumps(CELSIUS)}")
     assert stream.quarantine == []
 
@@ -444,9 +444,10 @@ def test_a_stop_by_a_marker_says_what_is_committed_and_which_line_to_mend(
 ) -> None:
     before = [] if first else [*rows_of_key(1, 50.0), CELSIUS]
     stream.write("r", *before, marker("[[k = 2, alter(t, y -> y * y)]]"), *rows_of_key(1, 15.0))
-    *_, note, _ = error_of(lambda: stream.run(OPEN)).notes
-    done = "nothing comes before it" if first else "what comes before it is committed, up to epoch 0"
-    line = f"file:{stream.root}/r/001.jsonl:{len(before) + 1}"
-    assert note == f"{done}; nothing is lost: mend or delete {line}, and the next run continues there"
+    *_, done, repair, _ = error_of(lambda: stream.run(OPEN)).notes
+    committed = "everything before this marker is committed, up to epoch 0"
+    assert done == f"{'nothing is committed yet' if first else committed}, and nothing is lost"
+    line = f"line {len(before) + 1} of {stream.root}/r/001.jsonl"
+    assert repair == f"repair or delete {line}; then run the same command again"
     shown = cedilla("status", "ck")
-    assert first or note in shown.stdout
+    assert first or (done in shown.stdout and repair in shown.stdout)

@@ -293,7 +293,7 @@ def test_a_function_that_falls_or_bends_twice_is_a_warning(
         return
     last = repeated[-1]
     assert len(repeated) == len(markers) - 1 - (markers[0] != markers[-1] and where == "")
-    assert f" is in force already{where}: values there are converted twice" in last.message
+    assert f" is in force already{where}: such values are converted twice" in last.message
     assert str(last.help).endswith(f"undo it: {undo}")
 
 
@@ -302,14 +302,14 @@ def test_an_equal_alter_over_an_earlier_one_is_a_loud_warning(query: Path, comma
     output = marker_messages(query, [FIRST, AGAIN], command)
     assert output.count("warning[RQ218]") == 1
     assert (
-        "an equal alter of `litres` is in force already for [pump = 1]: values there are converted twice"
+        "an equal alter of `litres` is in force already for [pump = 1]: such values are converted twice"
         in output
     )
     first = "<marker 1>" if command == "trace" else f"{query.parent}/in/a.jsonl:1"
     second = "<marker 2>:1:3" if command == "trace" else f"{query.parent}/in/a.jsonl:2:3"
     assert f"= note: before: {first}: {FIRST}" in output
     assert f"--> {second}\n" in output
-    assert "what was y in the units of the stream's start is written y * 1000000" in output
+    assert "a value that was 1 at the start of the stream is written as 1000000 from here on" in output
     undo = "[[pump = 1, alter(litres, y -> y / 1000)]]"
     assert f"undo it: {undo}" in output
     assert (f"{undo}; or in the query: accent pumps {undo};" in output) == (command != "validate")
@@ -331,7 +331,7 @@ def test_what_is_no_repetition_is_not_warned_of(query: Path, markers: list[str])
 def test_a_function_in_between_does_not_hide_the_repetition(query: Path) -> None:
     output = marker_messages(query, [FIRST, "[[alter(litres, y -> y + 1)]]", AGAIN], "validate")
     assert "warning[RQ218]" in output
-    assert "is written y * 1000000 + 1000" in output
+    assert "a value that was 1 at the start of the stream is written as 1001000 from here on" in output
 
 
 def test_closed_cells_are_not_converted(query: Path) -> None:
@@ -347,7 +347,7 @@ def test_closed_cells_are_not_converted(query: Path) -> None:
 def test_many_earlier_markers_are_counted(query: Path) -> None:
     earlier = [f"[[pump = {pump}, alter(litres, y -> y * 1000)]]" for pump in (1, 2, 3)]
     output = marker_messages(query, [*earlier, AGAIN], "validate")
-    assert "in force already for [pump in {1, 2, 3}]: values there" in output
+    assert "in force already for [pump in {1, 2, 3}]: such values" in output
     assert all(f"a.jsonl:{number}: {text}" in output for number, text in enumerate(earlier, 1))
 
 

@@ -143,7 +143,7 @@ def test_tools_read_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (tmp_path / "r.jsonl").write_text(lines)
     schema = STREAM[STREAM.index("(") + 1 : STREAM.index(")")]
     valid = cedilla("validate", "r.jsonl", "--schema", schema)
-    assert "1 findings (RQ305: 1)" in valid.output
+    assert "1 error (RQ305: 1)" in valid.output
     (tmp_path / "r.jsonl").write_text("".join(lines.splitlines(True)[:-1]))
     result = cedilla("canonize", "r.jsonl", "--schema", schema)
     canonical = [json.loads(line) for line in result.output.splitlines()]

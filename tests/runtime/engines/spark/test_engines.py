@@ -112,7 +112,7 @@ def test_parquet_in_and_out_on_sail(folder: Path, monkeypatch: pytest.MonkeyPatc
     (rejected,) = (folder / "of_tables" / "quarantine" / "pumps").iterdir()
     (line,) = map(json.loads, rejected.read_text().splitlines())
     assert (line["code"], line["position"]["line"], json.loads(line["raw"])) == ("RQ301", 30, bad)
-    assert line["reason"] == "`pump` is no int: 1099511627776"
+    assert line["reason"] == "`pump` must be an int, found 1099511627776"
 
 
 SORTED = """

@@ -48,7 +48,7 @@ def test_workers_that_lack_something_end_the_query_with_a_message(
     assert "PYSPARK_PYTHON" in str(error.help)
     assert (error.code, error.message) == (
         "RQ433",
-        f"the engine's Python workers do not start: there is no program `{tmp_path}/none` on their machines",
+        f"the engine's Python workers do not start: their machines lack the program `{tmp_path}/none`",
     )
     workers_of(environment(tmp_path / "bare"))
     assert error_of(run.process).message == "the engine's Python workers have no module `cedilla`"

@@ -316,7 +316,7 @@ def test_the_line_of_an_epoch_shows_the_first_line_of_a_file_that_is_all_wrong(
     assert re.search(
         r"every tuple of .*/00003.jsonl is set aside in .*/quarantine/readings, line 1 first: ", note
     )
-    assert note.endswith('`ts` is no long: "six" (RQ301)')
+    assert note.endswith('`ts` must be a long, found "six" (RQ301)')
 
 
 def test_a_few_wrong_lines_are_only_counted(spark: SparkSession, tmp_path: Path) -> None:

@@ -165,7 +165,9 @@ def test_a_type_that_no_engine_reads_is_told_with_its_column(
     run.process()
     type_, values = TYPES[name]
     rows = sorted(run.rejections(), key=lambda row: row.line)
-    assert {row.text for row in rows} == {f"RQ301 `x` is no double: a value of a column of type {type_}"}
+    assert {row.text for row in rows} == {
+        f"RQ301 `x` must be a double, found a value of a column of type {type_}"
+    }
     shown = [{"n": n} | ({} if value is None else {"x": value}) for n, value in enumerate(values, start=1)]
     assert [json.loads(row.raw) for row in rows] == shown
 

@@ -128,7 +128,7 @@ def test_standard_input_comes_after_all_files_of_markers(root: Path) -> None:
         "ts: long, pump: int, litres: double",
     ]
     result = cedilla(*arguments, text=text)
-    assert (result.exit_code, "2 tuples, 1 accents, 1 punctuations" in result.output) == (0, True), (
+    assert (result.exit_code, "2 tuples, 1 accent, 1 punctuation" in result.output) == (0, True), (
         result.output
     )
 

@@ -112,7 +112,7 @@ def test_bad_values_and_other_values_set_tuples_aside(spark: SparkSession, tmp_p
     rows, rejections = run.agreed()
     assert _sorted(rows) == [{"k": 2, "n": 2}, {"k": 4, "n": 2}, {"k": 5, "n": 5}]
     assert [(rejection.line, rejection.text) for rejection in rejections] == [
-        (1, 'RQ301 `day` is no date: "abc", in the path of the file'),
+        (1, 'RQ301 `day` must be a date, found "abc", in the path of the file'),
         (2, "RQ349 `n` has another value in the path of its file"),
     ]
 

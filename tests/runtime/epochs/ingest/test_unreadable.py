@@ -58,7 +58,7 @@ def test_one_sentence_has_the_number_and_the_first_place() -> None:
     lines = [BadLine(f"f:{n}", b"\x1f\x8b\x08\0") for n in range(3)] + [BadLine("g:1", b"{")]
     warning = unreadable("r", lines)
     assert warning is not None
-    assert warning.message == "3 lines of `r` are no tuples, because they are packed by gzip"
+    assert warning.message == "3 lines of `r` are not tuples, because they are packed by gzip"
     assert warning.notes == ("f:0: begins with the bytes 1F 8B 08 00",)
     assert (unreadable("r", lines[3:]), unreadable("r", [])) == (None, None)
 

@@ -43,7 +43,7 @@ def call(monkeypatch: pytest.MonkeyPatch) -> Call:
 def test_check_of_a_good_query(call: Call) -> None:
     result = call("check", SENSORS)
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == f"{SENSORS}: nothing to complain about\n"
+    assert result.stdout == f"{SENSORS}: no errors or warnings\n"
 
 
 def test_check_shows_errors_and_exits_with_1(call: Call) -> None:

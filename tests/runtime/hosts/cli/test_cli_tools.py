@@ -41,7 +41,7 @@ def test_check_warns_of_state_without_bound_and_strict_fails(call: Call) -> None
     assert (lenient.exit_code, strict.exit_code) == (0, 1)
     assert lenient.stdout == strict.stdout
     assert lenient.stdout.startswith("warning[RQ130]: Aggregate `aggregate` keeps open groups without bound")
-    assert "= help: `punctuated on k` of `a` would bound it if `a` sends such punctuations" in lenient.stdout
+    assert "= help: declare `punctuated on k` of `a`: that bounds the state, if `a` sends" in lenient.stdout
     assert "heartbeat" not in lenient.stdout  # k is no time
 
 
@@ -49,10 +49,10 @@ def test_the_hint_names_the_promise_and_the_heartbeat_where_an_attribute_is_a_ti
     text = """stream a(ts: long, k: int) from json "a";
     emit aggregate[count() as n by w](window[60 on ts as w](a)) to json "o";"""
     hint = next(line for line in call("check", "-", text=text).stdout.splitlines() if "= help:" in line)
-    assert "`punctuated on ts` of `a` would bound it if `a` sends such punctuations" in hint
+    assert "`punctuated on ts` of `a`: that bounds the state, if `a` sends such punctuations" in hint
     assert "`heartbeat ts delay 10` of `a` makes Cedilla punctuate by itself" in hint
     mended = text.replace('"a";', '"a" heartbeat ts delay 10;', 1)
-    assert "nothing to complain about" in call("check", "-", text=mended).stdout
+    assert "no errors or warnings" in call("check", "-", text=mended).stdout
 
 
 def test_simulate_warns_of_rows_that_never_pass_as_check_does(call: Call, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_strict_fails_on_what_is_likely_wrong(call: Call) -> None:
 
 @pytest.mark.parametrize("path", ["queries/sensors.rq", "queries/weather.rq"])
 def test_strict_has_nothing_to_say_of_the_queries(call: Call, path: str) -> None:
-    assert call("check", "--strict", path).stdout == f"{path}: nothing to complain about\n"
+    assert call("check", "--strict", path).stdout == f"{path}: no errors or warnings\n"
 
 
 def test_check_of_the_state_as_json(call: Call) -> None:

@@ -35,7 +35,7 @@ RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2
 def check(result: Result) -> None:
     """Checks how a command ends: by 0 or 1 with a code, 2 for a wrong option; nothing moves a cursor or colours."""
     assert result.exit_code in (0, 1, 2), result.output
-    if result.exit_code == 1 and "would be laid out differently" not in result.output:
+    if result.exit_code == 1 and "would be formatted differently" not in result.output:
         assert re.search(r"RQ\d{3}", result.output), result.output
     assert RAW.search(result.stderr) is None, result.stderr
     assert RAW.search(result.stdout) is None, result.stdout

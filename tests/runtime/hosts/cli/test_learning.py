@@ -51,7 +51,7 @@ def test_rule_without_a_code_lists_all() -> None:
 
 def test_rule_refuses_an_unknown_code() -> None:
     result = cedilla("rule", "RQ999")
-    assert (result.exit_code, "there is no code `RQ999`" in result.stderr) == (2, True)
+    assert (result.exit_code, "unknown code `RQ999`" in result.stderr) == (2, True)
 
 
 # --- docs ---

@@ -270,8 +270,8 @@ def test_values_of_a_frame_are_judged_as_those_of_parquet() -> None:
     for results in (simulated, run):
         assert results.frame["ts"].to_pylist() == [3]
         assert sorted(results.rejected["reason"]) == [
-            "`at` is no timestamp: a value of a column of type string",
-            "`s` is no string: a value of a column of type binary",
+            "`at` must be a timestamp, found a value of a column of type string",
+            "`s` must be a string, found a value of a column of type binary",
         ]
 
 
@@ -280,11 +280,11 @@ def test_columns_of_several_types_are_refused_and_named() -> None:
     assert "type object" in refused(mixed)
     assert "column s" in refused(mixed)
     twice = pd.concat([pd.DataFrame({"ts": [1], "x": [2.0]})] * 2, axis=1)
-    assert refused(twice).startswith("RQ488 the frame is no table of columns with one type each")
+    assert refused(twice).startswith("RQ488 the frame is not a table of columns with one type each")
     times = [datetime(2020, 6, 1, 2), datetime(2020, 6, 1, 2, tzinfo=UTC)]
     moments = pd.DataFrame({"ts": [1, 2], "s": pd.Series(times, dtype=object)})
     assert refused(moments) == "RQ488 column `s` has times with a zone and times without one"
-    assert refused([{"ts": 1, "s": {5}}]).startswith("RQ488 row 0 is no object of JSON")
+    assert refused([{"ts": 1, "s": {5}}]).startswith("RQ488 row 0 is not an object of JSON")
 
 
 def test_the_index_of_a_frame_with_a_name_is_a_column() -> None:

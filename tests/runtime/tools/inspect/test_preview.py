@@ -41,7 +41,7 @@ def test_every_step_shows_rows_in_and_out_and_why_groups_wait(folder: Path) -> N
         '    {"ts": 2, "t": 20.0, "w": 0}',
         "Aggregate flow, line 3: 1 in, 0 out",
         "    1 group of `flow` waits for a punctuation on `w`; none has come on `ts` of `r`",
-        '1 set aside, the first of r (RQ301): `ts` is no long: "x"',
+        '1 set aside, the first of r (RQ301): `ts` must be a long, found "x"',
         '    {"ts": "x"}',
     ]
 

@@ -206,9 +206,9 @@ def test_check_sees_outputs_inside_of_sources_and_relations_that_nothing_uses(fo
     result = cedilla("check", "x.rq")
     assert result.exit_code == 1
     assert "error[RQ116]: `flow` is emitted to pumps/out, which stream `pumps` reads" in result.output
-    assert "warning[RQ165]: nothing uses `lost`" in result.output
-    assert "warning[RQ165]: nothing uses `alone`" in result.output
-    assert "nothing uses `unused`" not in result.output, "`alone` does"
+    assert "warning[RQ165]: `lost` is never used" in result.output
+    assert "warning[RQ165]: `alone` is never used" in result.output
+    assert "`unused` is never used" not in result.output, "`alone` does"
     assert "RQ165" not in cedilla("check", "q.rq").output
 
 

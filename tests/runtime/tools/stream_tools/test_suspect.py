@@ -176,7 +176,7 @@ def test_a_declared_unit_leads_to_another_one_of_its_kind(
     # The query's folder of markers is read, too, by all tools.
     write_lines(tmp_path / "ops" / "1.jsonl", [{"$accent": suspect["planned"]}], 1)
     assert json.loads(cedilla(*arguments).output)["suspects"] == []
-    assert "1 accents" in cedilla("validate", *arguments[1:4]).output
+    assert "1 accent," in cedilla("validate", *arguments[1:4]).output
     assert "$accent" in cedilla("canonize", *arguments[1:4]).output
     # The statement does the same.
     (tmp_path / "ops" / "1.jsonl").unlink()
@@ -276,7 +276,7 @@ def test_an_accent_for_the_wrong_group_is_named(tmp_path: Path) -> None:
     schema = "ts: long, s: int in {1, 2}, t: double unit degF"
     result = cedilla("suspect", str(tmp_path), "--schema", schema)
     assert result.output.startswith("warning[RQ227]: ")
-    assert "`t` of s = 1 goes on as before an accent on it, which seems to be wrong" in result.output
+    assert "`t` of s = 1 continues as before an accent on it, which seems to be wrong" in result.output
     assert "help: before that line: [[s = 1, unit(t, degF)]]\n" in result.output
     assert "`t` of s = 2 jumps like degF to degC, and no accent says so" in result.output
 

@@ -307,7 +307,7 @@ def test_the_command_shows_findings_up_to_a_limit_and_counts_all(tmp_path: Path)
     assert result.stdout.count("error[RQ306]") == 2
     assert " = note: <stdin>:1: " in result.stdout
     assert result.stdout.endswith(
-        "-: not valid, 5 findings (RQ306: 5), 3 not shown (5 lines, 5 tuples, 0 accents, 0 punctuations)\n"
+        "-: not valid, 5 errors (RQ306: 5), 3 not shown (5 lines, 5 tuples, 0 accents, 0 punctuations)\n"
     )
 
 
@@ -319,7 +319,7 @@ def test_the_command_with_a_query(tmp_path: Path) -> None:
     arguments = ["validate", "-", "--query", str(query), "--source"]
     assert (
         cedilla(*arguments, "r", text='{"ts": 1}\n').stdout
-        == "-: valid (1 lines, 1 tuples, 0 accents, 0 punctuations)\n"
+        == "-: valid (1 line, 1 tuple, 0 accents, 0 punctuations)\n"
     )
     answer = json.loads(cedilla(*arguments, "q", "--format", "json", text='{"ts": 1}\n').stdout)
     assert (answer["version"], answer["valid"], answer["counts"]) == (1, False, {"RQ302": 1, "RQ306": 1})
