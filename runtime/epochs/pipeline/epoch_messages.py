@@ -44,7 +44,7 @@ def located(spark: SparkSession, stopped: LocatedStop, epoch: int) -> list[Diagn
     removal = (
         f"delete line {line} of {local_path(file.path) or file.shown}" if copy is None else f"empty {copy}"
     )
-    going_on = (_committed(epoch), f"repair or {or_else}; then run the same command again")
+    going_on = (_committed(epoch), f"repair or {removal}; then run the same command again")
     noted = [evolve(d, notes=(*d.notes, *going_on, position, *copied)) for d in stopped.stop.diagnostics]
     # The columns of a marker that its format translates are those of the translation.
     return noted if marker.translate else [in_stream(d, marker.text, file.shown, line) for d in noted]

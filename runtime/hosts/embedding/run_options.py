@@ -19,7 +19,7 @@ def options_of(values: Mapping[str, Any]) -> Options:
     names = [option.name for option in fields(Options)]
     for name in values:
         if name not in names:
-            raise wrong(f"there is no option `{name}`", did_you_mean(name, names, "options"))
+            raise wrong(f"unknown option `{name}`", did_you_mean(name, names, "options"))
     return Options(**values)
 
 
