@@ -46,6 +46,7 @@ _CODE = re.compile(r"^ {4}.*$|`[^`\n]+`", re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 _PLACE = re.compile(r'<a id="([^"]+)"></a>')
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+_GENERATED = re.compile("<!-- generated -->.*?<!-- end -->", re.DOTALL)
 _RULE = re.compile(r'"([SPUJWAG]\d+|\d\.\d)"')
 
 
@@ -244,6 +245,17 @@ def test_the_rules_are_those_of_the_theory() -> None:
     assert sorted({rule for row in RULE_ROWS for rule in rules_named(row["rule"])}) == sorted(
         rules_named(RULES)
     )
+
+
+def test_every_rule_that_a_page_names_leads_to_its_row() -> None:
+    """A number of the theory in parentheses is a link, as without its row it says nothing."""
+    rule = "|".join(sorted((re.escape(row["rule"]) for row in RULE_ROWS), key=len, reverse=True))
+    named = re.compile(rf"theory (?:{rule})(?![\w.])|\((?:{rule})(?:, (?:{rule}))*\)(?!\()")
+    pages = [page for page in PAGES if "reference" not in page.parts]
+    without = {
+        page: _CODE.sub("", _GENERATED.sub("", FENCE.sub("", page.read_text("utf-8")))) for page in pages
+    }
+    assert [(page_name(page), match) for page in pages for match in named.findall(without[page])] == []
 
 
 def test_examples_of_the_papers_name_tests_that_exist() -> None:
