@@ -57,10 +57,16 @@ class Demo:
         self.film = Film(tab, self.terminal)
         return self.film
 
-    def send(self, file: str, epoch: int, hold: int = 1) -> None:
-        """Sends a file, and films until the page shows its epoch."""
+    @property
+    def epoch(self) -> int:
+        """The epoch that the page shows."""
+        return int(self.film.tab.locator("#epoch").text_content() or -1)
+
+    def send(self, file: str, hold: int = 1) -> None:
+        """Sends a file, and films until the page shows that it was read."""
+        before, left = self.epoch, self.film.shows("#left", "0 files")
         self.terminal.type(f"cp sent/{file} {self.source}/")
-        self.film.until(self.film.shows("#epoch", str(epoch)), hold)
+        self.film.until(lambda: self.epoch > before and left(), hold)
 
     def end(self) -> None:
         """Ends the run, and saves the film."""
@@ -79,16 +85,17 @@ def weather(folder: Path, browser: Browser) -> None:
     demo.start()
     film = demo.open()
     film.until(film.shows("#epoch", "0"), 2)
-    for epoch, month in enumerate(range(3, 9), 1):
-        demo.send(f"2013-{month:02}.jsonl", epoch, 3 if month in (4, 6) else 1)
+    for month in range(3, 9):
+        demo.send(f"2013-{month:02}.jsonl", 3 if month in (4, 6) else 1)
     demo.terminal.type(f"cp sent/2013-09.jsonl {demo.source}/")
     film.until(film.shows("#stop", "tmep"), 9)
     demo.terminal.type(f"sed -i s/tmep/temp/ {demo.source}/2013-09.jsonl")
     film.hold(3)
+    before = demo.epoch
     demo.start()
     film.until(film.shows("#alive", "running"), 1)
-    film.until(film.shows("#epoch", "8"), 5)
-    demo.send("2013-10.jsonl", 9, 4)
+    film.until(lambda: demo.epoch > before, 5)
+    demo.send("2013-10.jsonl", 4)
     film.tab.locator("#output").scroll_into_view_if_needed()
     film.hold(6)
     demo.end()
@@ -119,16 +126,17 @@ def otel(folder: Path, browser: Browser) -> None:
     film = demo.open()
     film.until(film.shows("#epoch", "0"), 2)
     for number in range(1, 4):
-        demo.send(f"metrics-{number:02}.jsonl", number, 2)
+        demo.send(f"metrics-{number:02}.jsonl", 2)
     demo.terminal.type(f"cp sent/metrics-04.jsonl {demo.source}/")
     film.until(lambda: film.tab.locator("#stop").is_visible(), 9)
+    before = demo.epoch
     demo.start()
     film.until(film.shows("#alive", "running"), 1)
-    film.until(film.shows("#epoch", "4"), 2)
+    film.until(lambda: demo.epoch > before, 2)
     film.tab.locator("#quarantine").scroll_into_view_if_needed()
     film.hold(5)
     for number in range(5, 8):
-        demo.send(f"metrics-{number:02}.jsonl", number, 2)
+        demo.send(f"metrics-{number:02}.jsonl", 2)
     film.tab.locator("#output").scroll_into_view_if_needed()
     film.hold(6)
     demo.end()

@@ -90,8 +90,8 @@ def _swept(
     """Orders each layer by the mean place of its nodes' neighbours in the layer that is done."""
     done: Orders = []
     for order in orders if forwards else reversed(orders):
-        at = {node: rank / max(1, len(done[-1]) - 1) for rank, node in enumerate(done[-1])} if done else {}
-        own = {node: rank / max(1, len(order) - 1) for rank, node in enumerate(order)}
+        at = {node: row / max(1, len(done[-1]) - 1) for row, node in enumerate(done[-1])} if done else {}
+        own = {node: row / max(1, len(order) - 1) for row, node in enumerate(order)}
 
         def centre(node: Node, at: Mapping[Node, float] = at, own: Mapping[Node, float] = own) -> float:
             near = [at[n] for n in neighbours.get(node, ((), ()))[0 if forwards else 1] if n in at]
@@ -129,11 +129,11 @@ def _apart(wished: Sequence[float]) -> list[float]:
     >>> _apart([0.0, 0.0, 3.0])
     [-0.5, 0.5, 3.0]
     """
-    blocks: list[list[float]] = []  # sums and counts of wishes, each less its rank: such rows may be equal
-    for rank, wish in enumerate(wished):
-        blocks.append([wish - rank, 1])
+    blocks: list[list[float]] = []  # sums and counts of wishes, each less its index: such rows may be equal
+    for row, wish in enumerate(wished):
+        blocks.append([wish - row, 1])
         while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
             total, count = blocks.pop()
             blocks[-1] = [blocks[-1][0] + total, blocks[-1][1] + count]
     means = [total / count for total, count in blocks for _ in range(int(count))]
-    return [mean + rank for rank, mean in enumerate(means)]
+    return [mean + row for row, mean in enumerate(means)]

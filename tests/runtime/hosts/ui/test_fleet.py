@@ -162,6 +162,7 @@ def test_the_plan_is_inside_its_card_or_scrolls(browser: Browser, page: Page, wi
     assert boxes(tab, "#plan .node")[0]["width"] > 0.7 * 176
 
 
+@pytest.mark.rest
 def test_cards_keep_their_own_height(browser: Browser, page: Page) -> None:
     tab = opened(browser, page.address)
     expect(tab.locator("#members tbody tr")).to_have_count(MAX_FOUND)
@@ -170,6 +171,7 @@ def test_cards_keep_their_own_height(browser: Browser, page: Page) -> None:
     assert heights["waits"] < 200 < heights["members"]
 
 
+@pytest.mark.rest
 def test_own_units_rows_of_parquet_and_times_are_shown_as_people_write_them(
     browser: Browser, page: Page
 ) -> None:
