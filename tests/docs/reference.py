@@ -29,6 +29,9 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics.codes import FAMILIES, Code, codes
 from cedilla.grammar.syntax.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime.hosts.cli.main import main
+from tests.docs.code_examples import PRELUDE
+from tests.docs.codes_by_command import by_command
+from tests.docs.formats import formats
 from tests.docs.functions import functions
 from tests.docs.markdown import table
 from tests.docs.python_api import python
@@ -48,7 +51,20 @@ BEGIN, END = "<!-- generated -->", "<!-- end -->"
 
 def pages() -> dict[Path, Callable[[], str]]:
     """Returns every generated page, and every page with a generated table, each with the function that writes it."""
-    whole = (errors, commands, settings, functions, types, python, units, complaints, rules, laws, packages)
+    whole = (
+        errors,
+        commands,
+        settings,
+        functions,
+        types,
+        formats,
+        python,
+        units,
+        complaints,
+        rules,
+        laws,
+        packages,
+    )
     return {
         **{DOCS / "reference" / f"{write.__name__}.md": partial(with_note, write) for write in whole},
         DOCS / "engines.md": with_refusals,
@@ -94,9 +110,9 @@ def errors() -> str:
         "gives a message as data: `code`, `severity`, `message`, `span`, `notes`, `help`. An error ends the command "
         "with exit status 1. `check --strict` does the same for warnings that are likely mistakes.\n\n"
         "Examples use these relations. Accents and lines are those of `m`, or of `n` if the example declares "
-        "it. A path is the file of the lines after it. Commands find the query in `q.rq`:\n\n```rq declarations\n"
-        + PRELUDE
-        + 'emit r to json "out";\n```'
+        "it. A path is the file of the lines after it. Commands find the query in `q.rq`. Each example was tried with "
+        "`check`, `simulate` and `run`; if it has lines or accents, also with `validate` and `trace`:\n\n"
+        "```rq declarations\n" + PRELUDE + 'emit r to json "out";\n```'
     ]
     entries = sorted(codes().values(), key=lambda code: code.family)
     for family, members in groupby(entries, key=lambda code: code.family):
@@ -107,31 +123,26 @@ def errors() -> str:
             lines = [f"**{code.name}** {severity}{code.meaning}", f"Fix: {code.fix} ([more]({target}))"]
             if code.shown:
                 lines.append(f"Example: {', then '.join(f'`{text}`' for text in code.shown)}")
+                lines += _reporters(code)
             parts.append("\\\n".join(lines))
     return "\n\n".join(parts)
 
 
-PRELUDE = """\
-stream r(ts: long, s: int in {1, 2, 3}, t: double) from json "r" punctuated on ts;
-stream q(ts: long, s: int, u: string, x?: double) from json "q" punctuated on ts;
-table names(s: int, name: string) from json "names";
-stream m(ts: long, s: int in {1, 2}, k: int in {1, 2, 3}, temp: double unit degF, c: string, p?: double) from json "m";
-"""
-
-
-def example_source(code: Code) -> str:
-    """Returns the source whose accents and lines are in a code's example."""
-    return "n" if " n(" in (code.example or "") else "m"
-
-
-def example_query(code: Code) -> str:
-    """Returns the complete query of a code's example."""
-    text = code.example or ""
-    if text and not text.endswith(";"):
-        text = f'emit {text} to json "out";'
-    return PRELUDE + (
-        text if "emit" in text or ":=" in text else f'{text} emit {example_source(code)} to json "all";'
-    )
+def _reporters(code: Code) -> list[str]:
+    """Returns a line about the commands that report the example of a code."""
+    if code.command:
+        return [f"Reported by `{code.command.split()[1]}`"]
+    if (reports := by_command().get(code.name)) is None:
+        return []
+    own = [f"`{command}`" for command, report in reports.items() if report == code.name]
+    others = [
+        f"`{command}` reports {report}"
+        for command, report in reports.items()
+        if report not in ("", code.name)
+    ]
+    silent = [f"`{command}`" for command in ("validate",) if reports.get(command) == ""]
+    parts = [f"Reported by {', '.join(own)}", *others, *(f"{command} reports nothing" for command in silent)]
+    return ["; ".join(parts)]
 
 
 def commands() -> str:

@@ -20,19 +20,33 @@ from cedilla.runtime.tools.inspect.check import all_diagnostics
 from cedilla.runtime.tools.inspect.trace import trace
 from cedilla.runtime.tools.stream_tools.schema import Schema
 from cedilla.runtime.tools.stream_tools.validate import validate
+from tests.docs.code_examples import example_query, example_source, write_folders
+from tests.docs.codes_by_command import ENGINE, by_command, tried_codes, with_engine, without_engine
 from tests.docs.functions import EXAMPLES, result_of
 from tests.docs.python_api import without_meaning
-from tests.docs.reference import COMMAND, DOCS, example_query, example_source, pages
+from tests.docs.reference import COMMAND, DOCS, pages
 from tests.kit import ROOT
 from tests.kit.command import cedilla
-from tests.kit.tiers import rest
+from tests.kit.tiers import rest, tiered
 
 PAGES = pages()
 UNUSED = "RQ165"
 """An example uses only some relations of the page."""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+SHOWN = ("RQ102", "RQ209", "RQ307", "RQ320", "RQ485")
+"""Codes of each kind: of the text, of accents, of lines, of lines that another code describes, of a place."""
+TRIED = sorted(tried_codes(), key=lambda name: name not in SHOWN)
+RECORDED_BY = "python -m tests.docs.codes_by_command"
+OF_TOPICS = DOCS / "reference" / "formats.md"
+"""Each command about a topic waits a second for its broker."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [rest(page) if page == OF_TOPICS else page for page in PAGES],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
 def test_a_reference_page_is_what_the_code_gives(page: Path) -> None:
     assert page.read_text("utf-8") == PAGES[page](), f"run `{COMMAND}`, and look at the diff"
 
@@ -91,12 +105,27 @@ def reported(code: Code) -> list[tuple[str, Severity]]:
     return results
 
 
-def write_folders(source: str, code: Code) -> None:
-    """Writes the lines of a code into a file of their source. Other sources of the page are empty."""
-    for folder in ("r", "q", "names", "m", *([source] if code.lines else [])):
-        Path(folder).mkdir(exist_ok=True)
-    if code.lines:
-        Path(code.file or f"{source}/a.jsonl").write_text("\n".join(code.lines) + "\n", encoding="utf-8")
+@pytest.mark.parametrize("name", tiered(TRIED, len(SHOWN)))
+def test_the_record_has_what_commands_report_without_an_engine(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recorded = {command: report for command, report in by_command()[name].items() if command != ENGINE}
+    assert without_engine(codes()[name]) == recorded, f"run `{RECORDED_BY}`, and look at the diff"
+
+
+@pytest.mark.parametrize("name", tiered(TRIED, 3))
+def test_the_record_has_what_a_run_reports(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert with_engine(codes()[name]) == by_command()[name][ENGINE], (
+        f"run `{RECORDED_BY}`, and look at the diff"
+    )
+
+
+def test_the_record_has_every_code_with_an_example_in_their_order() -> None:
+    assert tuple(by_command()) == tried_codes(), f"run `{RECORDED_BY}`, and look at the diff"
 
 
 @pytest.mark.parametrize(
@@ -123,6 +152,16 @@ def test_every_scalar_function_has_an_example() -> None:
     assert list(EXAMPLES) == list(USAGES)
     undefined = [name for name, call in EXAMPLES.items() if not result_of(call)]
     assert undefined == ["nullif"]
+
+
+def test_each_format_is_read_by_the_tools_that_the_page_asks() -> None:
+    """A sample that is wrong would make the table so."""
+    rows = {
+        line.split(" | ")[0].strip("| "): {*line.strip("| ").split(" | ")[1:]}
+        for line in OF_TOPICS.read_text("utf-8").splitlines()
+    }
+    for command in ("simulate", "validate", "suspect"):
+        assert rows[f"`cedilla {command}`"] == {"yes"}
 
 
 def test_docstrings_describe_the_parameters_of_public_functions() -> None:
