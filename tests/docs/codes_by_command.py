@@ -1,4 +1,4 @@
-"""Tries the example of each code with the commands that may report it: `python -m tests.docs.codes_by_command [CODE]...`.
+"""Tries the example of each code with each command: `python -m tests.docs.codes_by_command [CODE]...`.
 
 That writes `codes_by_command.toml`, from which the page of codes is made. Tests try the examples again. Runs are on
 Sail.
