@@ -154,7 +154,7 @@ def _rows(name: str) -> str | None:
 
 
 def for_terminal(text: str) -> str:
-    """Returns the Markdown of a page in which links to other pages name them, and links to other files are text."""
+    """Returns the Markdown of a page with the names of other pages for links to them, and without links to files."""
 
     def shown(link: re.Match[str]) -> str:
         path = link["path"]

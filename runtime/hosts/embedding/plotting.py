@@ -39,7 +39,7 @@ def plot(
     The axis has the attribute's unit, if `query` or an Add names one.
 
     `output`: as for `read`. `attribute`: its name. `x`: the attribute of the other axis; by default the first timestamp
-    or date, otherwise the number of the tuple. `by`: an attribute, for each value of which there is a line. `query`,
+    or date, otherwise the number of the tuple. `by`: an attribute; each of its values has a line. `query`,
     `schema`: types, as for `read`. `axes`: a part of a figure.
 
     Raises `DiagnosticError`: as `read`; RQ491 if no tuple has a

@@ -225,7 +225,7 @@ class Stream:
             self._on_warning(doubt)
 
     def _check_format(self) -> None:
-        """Raises RQ435 for a folder in which the readers of the stream would not see lines of JSON."""
+        """Raises RQ435 for a folder whose readers would not see lines of JSON."""
         kind = self._source.format_kind
         if is_delta(self.name):
             hint = "a job that appends to it; a folder of markers: `--markers FOLDER`"
