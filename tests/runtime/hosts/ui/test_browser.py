@@ -87,7 +87,7 @@ def test_the_keyboard_reaches_an_accent_the_plan_and_what_is_set_aside(browser: 
     tab.keyboard.press("p")
     tab.locator("#plan svg .node").nth(2).focus()
     tab.keyboard.press("Enter")
-    expect(tab.locator("#node")).to_contain_text("forgets groups once minute is closed")
+    expect(tab.locator("#node")).to_contain_text("forgets each minute once closed")
     tab.keyboard.press("q")
     expect(tab.locator("#quarantine summary")).to_be_focused()
 
