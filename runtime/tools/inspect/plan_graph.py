@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cedilla.compiler.explain.analysis.behaviour import accents
 from cedilla.compiler.explain.explanation import explain_json
 from cedilla.compiler.plan import Plan
 from cedilla.runtime.epochs.checkpoint.inventory import Stored
@@ -17,7 +18,7 @@ def plan_graph(plan: Plan) -> dict[str, Any]:
     explained = explain_json(plan)
     nodes = [
         *(_source(part) for part in explained["sources"]),
-        *(_operator(part) for part in explained["operators"]),
+        *(_operator(plan, part) for part in explained["operators"]),
         *(_emit(part) for part in explained["emits"]),
     ]
     inputs = {node["id"]: node["inputs"] for node in nodes}
@@ -56,7 +57,7 @@ def _source(source: Mapping[str, Any]) -> dict[str, Any]:
     return _node(source["name"], kind, source["name"], (), source["line"], facts)
 
 
-def _operator(operator: Mapping[str, Any]) -> dict[str, Any]:
+def _operator(plan: Plan, operator: Mapping[str, Any]) -> dict[str, Any]:
     invariants, keeps = operator["invariants"], operator["state"]["keeps"]
     parameters = [
         f"{name}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
@@ -64,28 +65,15 @@ def _operator(operator: Mapping[str, Any]) -> dict[str, Any]:
     ]
     facts = [
         *parameters,
-        f"passes {invariants['passes']}",
-        f"propagates {invariants['propagates']}",
-        *([f"purges {invariants['purges']}"] if operator["stateful"] else ["keeps nothing"]),
+        f"writes {invariants['passes']}",
+        f"closes {invariants['propagates']}",
+        *([f"forgets {invariants['purges']}"] if operator["stateful"] else ["keeps no tuples"]),
         *(f"keeps {kept['what']}: {kept['bound']}, {kept['because']}" for kept in keeps),
-        *_reactions(operator["reactions"]),
+        *map(str, accents(plan, plan.operator_of[operator["name"]])),
     ]
     return _node(
         operator["name"], operator["operator"], operator["name"], operator["inputs"], operator["line"], facts
     )
-
-
-def _reactions(reactions: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns what accents do, attributes with the same reaction together."""
-    alike: dict[tuple[str, str, str], list[str]] = {}
-    for reaction in reactions:
-        for kind in ("add", "drop", "alter"):
-            if (outcome := reaction.get(kind)) is not None:
-                alike.setdefault((kind, outcome["kind"], outcome["rule"]), []).append(reaction["attribute"])
-    return [
-        f"{kind} of {', '.join(dict.fromkeys(names))}: {what} ({rule})"
-        for (kind, what, rule), names in alike.items()
-    ]
 
 
 def _emit(emit: Mapping[str, Any]) -> dict[str, Any]:

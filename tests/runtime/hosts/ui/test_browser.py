@@ -88,6 +88,7 @@ def test_the_keyboard_reaches_an_accent_the_plan_and_what_is_set_aside(browser: 
     tab.locator("#plan svg .node").nth(2).focus()
     tab.keyboard.press("Enter")
     expect(tab.locator("#node")).to_contain_text("forgets each minute once closed")
+    expect(tab.locator("#node")).to_contain_text("a Drop of `minute` ends the query (RQ209, A3)")
     tab.keyboard.press("q")
     expect(tab.locator("#quarantine summary")).to_be_focused()
 
