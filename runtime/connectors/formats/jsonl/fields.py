@@ -27,7 +27,7 @@ _NO_PATHS: Paths = {}
 
 def of_block(block: Block, span: Span = EVERYWHERE, paths: Paths = _NO_PATHS) -> dict[str, FieldKinds]:
     """Maps each field in the tuples of a block to the kinds of its values. `span`: the bytes between which they begin.
-    `paths`: those of attributes; values beside them are fields, too, by their paths."""
+    `paths`: those of attributes; values next to them are fields, too, by their paths."""
     starts, ends = rows_within(tuple_lines(block), span)
     if not len(starts) or block.exceeds is not None:
         return {}

@@ -75,5 +75,5 @@ class PointBatches(TextBatches):
 
 
 def text_of(row: bytes) -> str:
-    """Returns the request in a row as a line of JSON. Raises `ValueError` if it is none."""
+    """Returns the request in a row as a line of JSON. Raises `ValueError` if it is not one."""
     return line_of(row) if is_message(row) else row.decode().strip("\r")

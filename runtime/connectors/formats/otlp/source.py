@@ -73,7 +73,7 @@ class RequestPart(Part):
 
 
 def markers_in(block: Block) -> Iterator[FoundMarker]:
-    """Yields the markers of a block. Messages of protobuf are none."""
+    """Yields the markers of a block. Messages of protobuf have none."""
     return iter(()) if isinstance(block, MessageBlock) else markers_in_file(block)
 
 
