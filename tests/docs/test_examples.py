@@ -69,7 +69,7 @@ def test_every_query_compiles_or_is_meant_not_to(block: Block) -> None:
 def test_every_command_line_has_options_that_exist(line: str) -> None:
     _, command, *arguments = shlex.split(line)
     definition = main.commands[command]
-    if isinstance(definition, click.Group) and arguments[0] in definition.commands:
+    while isinstance(definition, click.Group) and arguments[0] in definition.commands:
         definition = definition.commands[arguments.pop(0)]
     options = {
         option for parameter in definition.params for option in (*parameter.opts, *parameter.secondary_opts)

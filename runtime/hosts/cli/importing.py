@@ -99,3 +99,39 @@ def otel_schema_command(
         texts[file] = read_file(file)
         changes = import_schema(read_schema(texts[file], file), file, names, plan, of)
     show(changes, output, texts, console)
+
+
+@import_group.command(
+    "registry",
+    short_help="Import the versions of a subject of a registry of schemas.",
+    epilog="Documentation: docs/kafka.md",
+)
+@click.argument("subject", metavar="SUBJECT")
+@click.option("--registry", metavar="URL", help="The registry; that of the query's stream otherwise.")
+@import_options
+@click.option(
+    "--names", metavar="NUMBER", type=int, help="The version whose names the query has; the first otherwise."
+)
+def registry_command(
+    subject: str,
+    registry: str | None,
+    output: str | None,
+    query: str | None,
+    source: str | None,
+    names: int | None,
+) -> None:
+    """Import the versions of a subject of a registry, such as `readings-value`: changes by the ids of schemas.
+
+    Aliases are renames, new fields Adds, gone ones Drops, and a property `unit` or `ucumUnit` is a unit. A
+    change that schemas do not state in full, such as a rename without an alias, is a warning, and a remark in the output.
+    """
+    from cedilla.runtime.tools.importing.registry_changes import import_subject, versions_of
+
+    console = Console()
+    plan, of = source_of(query, source, "json", console)
+    address = registry or (None if plan is None else plan.source_of[of].registry)
+    if address is None:
+        raise click.UsageError("--registry URL is required, or a --query whose stream has one")
+    with reported(console, {}):
+        changes = import_subject(subject, versions_of(subject, address), address, names, plan, of)
+    show(changes, output, {}, console)

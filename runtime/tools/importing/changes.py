@@ -23,7 +23,7 @@ class Stated:
 
     text: str
     says: str
-    span: Span
+    span: Span | None = None
 
 
 @frozen
@@ -32,7 +32,7 @@ class Undecided:
 
     why: str
     hint: str
-    span: Span
+    span: Span | None = None
     choices: tuple[str, ...] = ()
 
 
@@ -90,7 +90,8 @@ class Changes:
             for entry in chapter.entries:
                 kept = entry
                 if isinstance(entry, Stated):
-                    stated = StatedAccent(entry.text, entry.span.line, entry.span)
+                    line = 0 if entry.span is None else entry.span.line
+                    stated = StatedAccent(entry.text, line, entry.span)
                     try:
                         states = with_accents(plan, states, {source: [stated]})[0]
                     except DiagnosticError as error:

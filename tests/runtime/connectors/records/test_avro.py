@@ -112,7 +112,7 @@ def test_schemas_refer_to_others_and_to_themselves() -> None:
 @pytest.mark.parametrize(
     ("schema", "why"),
     [
-        ("long", "not of a record"),
+        ("long", "not that of a record"),
         (record_schema({"name": "x", "type": "Nobody"}), "`Nobody`"),
         ({"type": "record", "name": "R"}, "not valid"),
         (record_schema({"type": "int"}), "not valid"),

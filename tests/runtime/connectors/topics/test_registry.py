@@ -71,7 +71,7 @@ def test_json_has_a_frame_too(schemas: Registry) -> None:
         (framed(1, b"\0" * 9), "1 bytes are left"),
         (framed(404, b""), "no schema 404"),
         (framed(9, b""), "schema 9 is of Protobuf"),
-        (framed(10, b""), "not of a record, so that it is no tuple (schema 10)"),
+        (framed(10, b""), "not that of a record (schema 10)"),
     ],
 )
 def test_what_is_no_tuple_keeps_its_bytes_and_has_a_reason(

@@ -109,6 +109,7 @@ def test_changes_are_stated_from_the_newest_version_back() -> None:
     (question,) = questions(changes)
     assert "has the key `method` in other versions" in question.why
     assert question.choices == ('[[schema < "1.20", rename(method, method)]]',)
+    assert question.span is not None
     assert question.span.line == 24
     other = imported(query=QUERY.replace("method?", "verb?").replace(" method,", " verb,"))
     assert accents(other) == [*ACCENTS, '[[schema < "1.20", rename(method, verb)]]']

@@ -1,0 +1,152 @@
+"""The fields of a schema of Avro: their paths, types, units and earlier names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from attrs import field, frozen
+
+from cedilla.compiler.plan.field_paths import FieldPath
+
+_PRIMITIVES: Mapping[str, str] = {
+    "int": "int",
+    "long": "long",
+    "float": "double",
+    "double": "double",
+    "boolean": "boolean",
+    "string": "string",
+}
+_LOGICAL: Mapping[str, str] = {
+    **dict.fromkeys((f"timestamp-{of}" for of in ("millis", "micros", "nanos")), "timestamp"),
+    **dict.fromkeys((f"local-timestamp-{of}" for of in ("millis", "micros", "nanos")), "timestamp"),
+    **dict.fromkeys(("time-millis", "time-micros"), "string"),
+    "date": "date",
+    "uuid": "string",
+}
+UNITS = ("unit", "ucumUnit")
+"""The properties of a field, or of its type, that name its unit."""
+
+
+@frozen
+class AvroField:
+    """A field that an attribute can read. `type`: that of the attribute, empty if none can. `stored`: the type as Avro
+    has it. `earlier`: its paths by the aliases of it and of the records around it. `symbols`: those of an enum."""
+
+    path: FieldPath
+    type: str
+    stored: str
+    is_optional: bool = False
+    unit: str | None = None
+    earlier: tuple[FieldPath, ...] = ()
+    symbols: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name in its record."""
+        *_, name = self.path
+        return name
+
+
+def fields_of(text: str, references: Sequence[str] = ()) -> dict[FieldPath, AvroField]:
+    """Returns the fields of a schema by their paths. `references`: the schemas that it names.
+
+    Raises `ValueError` if it is not the schema of a record.
+    """
+    reader = _Reader()
+    for reference in references:
+        reader.name(json.loads(reference))
+    schema = json.loads(text)
+    reader.name(schema)
+    if not isinstance(schema, dict) or cast(dict[str, Any], schema).get("type") != "record":
+        raise ValueError("it is not the schema of a record")
+    return {one.path: one for one in reader.fields(schema, _Place())}
+
+
+@frozen
+class _Place:
+    """The place of the fields of a record. `paths`: the path of the record, and those by aliases. `within`: the names of
+    the records around it."""
+
+    paths: tuple[FieldPath, ...] = ((),)
+    is_optional: bool = False
+    within: tuple[str, ...] = ()
+
+
+@frozen
+class _Reader:
+    named: dict[str, dict[str, Any]] = field(factory=dict[str, dict[str, Any]])
+
+    def name(self, schema: Any, space: str = "") -> None:
+        """Notes the named types in a schema, by their names with and without the namespace."""
+        match schema:
+            case list():
+                for branch in cast(list[Any], schema):
+                    self.name(branch, space)
+            case dict():
+                node = cast(dict[str, Any], schema)
+                inner = str(node.get("namespace", space))
+                if "name" in node:
+                    name = str(node["name"])
+                    inner = name.rpartition(".")[0] or inner
+                    short = name.rpartition(".")[2]
+                    self.named.update(dict.fromkeys((name, short, f"{inner}.{short}"), node))
+                for part in ("type", "items", "values"):
+                    if isinstance(node.get(part), dict | list):
+                        self.name(node[part], inner)
+                for member in cast(list[dict[str, Any]], node.get("fields", [])):
+                    self.name(member["type"], inner)
+            case _:
+                pass
+
+    def fields(self, record: Mapping[str, Any], at: _Place) -> Iterator[AvroField]:
+        """Yields the fields of a record, those of nested records at their paths. A record in itself is left out."""
+        for member in cast(list[dict[str, Any]], record.get("fields", [])):
+            names = (str(member["name"]), *map(str, member.get("aliases", ())))
+            path, *earlier = ((*above, name) for above in at.paths for name in names)
+            type_, is_null = self._without_null(member["type"])
+            node = self._node(type_)
+            is_optional = at.is_optional or is_null
+            if node["type"] == "record":
+                if (name := str(node.get("name", ""))) not in at.within:
+                    yield from self.fields(node, _Place((path, *earlier), is_optional, (*at.within, name)))
+                continue
+            unit = next((str(of[key]) for of in (member, node) for key in UNITS if key in of), None)
+            symbols = tuple(map(str, node.get("symbols", ())))
+            read, stored = self._types(node)
+            yield AvroField(path, read, stored, is_optional, unit, tuple(earlier), symbols)
+
+    def _without_null(self, type_: Any) -> tuple[Any, bool]:
+        """Returns a type without the branch `null` of a union, and whether it had one."""
+        if not isinstance(type_, list):
+            return type_, False
+        others = [branch for branch in cast(list[Any], type_) if branch != "null"]
+        return (others[0] if len(others) == 1 else others), len(others) < len(cast(list[Any], type_))
+
+    def _node(self, type_: Any) -> dict[str, Any]:
+        """Returns a type as a node; a name stands for the type that it names."""
+        match type_:
+            case str():
+                return self.named.get(type_, {"type": type_})
+            case dict():
+                node = cast(dict[str, Any], type_)
+                inner = node.get("type")
+                if isinstance(inner, dict):
+                    return {**cast(dict[str, Any], inner), **{k: v for k, v in node.items() if k != "type"}}
+                return node
+            case _:
+                return {"type": "union"}
+
+    def _types(self, node: Mapping[str, Any]) -> tuple[str, str]:
+        """Returns the type of an attribute, empty if none reads the field, and the name of the type in Avro."""
+        kind, logical = str(node["type"]), str(node.get("logicalType", ""))
+        if logical == "decimal" and "precision" in node:
+            return f"decimal({node['precision']},{node.get('scale', 0)})", "decimal"
+        if logical in _LOGICAL:
+            return _LOGICAL[logical], logical
+        if kind == "enum":
+            return "string", "enum"
+        if kind == "array" and self._types(self._node(node.get("items")))[0] == "string":
+            return "list of string", "array of strings"
+        return _PRIMITIVES.get(kind, ""), kind

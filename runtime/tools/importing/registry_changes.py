@@ -1,0 +1,387 @@
+"""States the changes between the versions of a subject of a registry as accents, by the ids of schemas.
+
+A field that keeps its name, or has it as an alias later, is one attribute in all versions. An accent says how the
+tuples of some schemas differ from the version whose names the query has (theory N10).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import define, field, frozen
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.units import units
+from cedilla.compiler.expressions.units.registry import UnknownUnit
+from cedilla.compiler.passes import plan_query
+from cedilla.compiler.plan import Plan, Source
+from cedilla.compiler.plan.field_paths import FieldPath, path_text
+from cedilla.compiler.plan.record_fields import RECORD, path_of
+from cedilla.compiler.plan.topics import check_registry
+from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.formatting.expression_formatter import quote, unit_text
+from cedilla.grammar.formatting.formatter import format_query
+from cedilla.grammar.parser import parse_query
+from cedilla.runtime.connectors.topics.registry import SchemaRegistry, SchemaVersion
+from cedilla.runtime.control.markers.unannounced import is_name
+from cedilla.runtime.tools.importing.avro_fields import AvroField, fields_of
+from cedilla.runtime.tools.importing.changes import Changes, Chapter, Entry, Stated, Undecided
+
+_SCHEMA = path_of(RECORD, "schema")
+_WIDER = ("int", "long", "double")
+"""Types of numbers; each contains the values of those before it."""
+
+
+@frozen
+class _Version:
+    """A version with its fields. `owners`: the attribute that each field is of, as a number."""
+
+    number: int
+    id: int
+    fields: Mapping[FieldPath, AvroField]
+    owners: Mapping[FieldPath, int]
+
+    @property
+    def name(self) -> str:
+        """The name of the version for people."""
+        return f"version {self.number}, schema {self.id}"
+
+    def field_of(self, owner: int) -> AvroField | None:
+        """Returns the field of an attribute; `None` if tuples of this version have none."""
+        return next((self.fields[path] for path, own in self.owners.items() if own == owner), None)
+
+
+def versions_of(subject: str, address: str) -> list[SchemaVersion]:
+    """Returns the versions of a subject. Raises `DiagnosticError`: RQ440 for a wrong address; as `SchemaRegistry`."""
+    check_registry(address)
+    return SchemaRegistry(address).versions(subject)
+
+
+def import_subject(
+    subject: str,
+    versions: Sequence[SchemaVersion],
+    registry: str,
+    names_of: int | None = None,
+    plan: Plan | None = None,
+    of: str = "",
+) -> Changes:
+    """Returns the changes of a subject as accents.
+
+    `names_of`: the version whose names the query has, the first by default. `plan` and `of`: the query and its stream;
+    without them the head has a declaration. Raises `DiagnosticError` RQ510 if the subject lacks the version or
+    has none of Avro, or the query does not read the ids of schemas.
+    """
+    read = _versions(subject, versions)
+    base = next((one for one in read if one.number == (names_of or read[0].number)), None)
+    if base is None:
+        numbers = ", ".join(str(one.number) for one in read)
+        raise failure("RQ510", f"`{subject}` has no version {names_of}", hint=f"versions of Avro: {numbers}")
+    declared = (
+        _Declared.of_versions(base, read) if plan is None else _Declared.of_source(base, plan.source_of[of])
+    )
+    head = [
+        f"Changes of `{subject}` by the ids of its schemas, from {registry}. The query has the names of {base.name}."
+    ]
+    head.append(
+        "Each record is read by its own schema, so other decimals, dates and units of timestamps need no accent."
+    )
+    head.append("A schema that is registered later needs lines of its own: import the subject again.")
+    if plan is None:
+        of = re.sub(r"\W+", "_", re.sub("-value$", "", subject)).strip("_") or "readings"
+        of = of if is_name(of) and not of[0].isdigit() else f"r_{of}"
+        text = format_query(parse_query(declared.text(of, registry)))
+        head += [*(f"  {line}" for line in text.splitlines()), f'  accent {of} from file "changes.rqm";']
+        head += [f"Not read: `{path_text(one.path)}` ({one.stored})." for one in declared.left_out]
+        plan = plan_query(parse_query(f'{text}\nemit {of} to json "out";')).plan
+    return Changes(tuple(head), tuple(_chapters(read, base, declared))).fitting(plan, of)
+
+
+def _versions(subject: str, versions: Sequence[SchemaVersion]) -> list[_Version]:
+    """Returns the versions of Avro with the attribute of each field. Raises `DiagnosticError` RQ510 without any."""
+    read: list[_Version] = []
+    owners = _Owners()
+    for version in versions:
+        if version.schema.kind == "AVRO" and version.id not in {one.id for one in read}:
+            try:
+                fields = fields_of(version.schema.text, version.schema.references)
+            except (ValueError, KeyError) as problem:
+                message = f"version {version.number} of `{subject}` cannot be read: {problem}"
+                raise failure("RQ510", message, hint="the schema of a record") from None
+            read.append(_Version(version.number, version.id, fields, owners.of(fields)))
+    if not read:
+        hint = "a subject is usually `TOPIC-value`; schemas of Avro are compared"
+        raise failure("RQ510", f"the registry has no schema of Avro of `{subject}`", hint=hint)
+    return read
+
+
+@define
+class _Owners:
+    """Numbers attributes, version by version. `last`: path -> the attribute that had it last."""
+
+    last: dict[FieldPath, int] = field(factory=dict[FieldPath, int])
+
+    def of(self, fields: Mapping[FieldPath, AvroField]) -> dict[FieldPath, int]:
+        """Returns the attribute of each field of the next version."""
+        owners = {path: self.last[path] for path in fields if path in self.last}
+        for path, one in fields.items():
+            if path in owners:
+                continue
+            earlier = (self.last[before] for before in one.earlier if before in self.last)
+            renamed = next((owner for owner in earlier if owner not in owners.values()), None)
+            owners[path] = len({*self.last.values()}) if renamed is None else renamed
+            self.last[path] = owners[path]
+        return owners
+
+
+# --- what the query reads ---
+
+
+@frozen
+class _Own:
+    """An attribute of the query: its name, type and unit."""
+
+    name: str
+    type: str
+    unit: str | None = None
+    is_optional: bool = False
+
+
+@frozen
+class _Declared:
+    """The attributes of a query by number, by their names in the base version. `schema`: that of the id."""
+
+    schema: str
+    own: Mapping[int, _Own]
+    paths: Mapping[int, FieldPath]
+    left_out: tuple[AvroField, ...] = ()
+
+    @classmethod
+    def of_source(cls, base: _Version, source: Source) -> _Declared:
+        """Returns those of a query. Raises `DiagnosticError` RQ510 if it does not read the ids of schemas."""
+        schema = next((a.name for a in source.attributes if tuple(a.keys) == _SCHEMA), None)
+        if schema is None:
+            hint = 'declare it: `schema: int from record "schema"`'
+            raise failure("RQ510", f"`{source.name}` does not read the ids of schemas", hint=hint)
+        by_path = {tuple(a.keys) or (a.name,): a for a in source.attributes}
+        read = {base.owners[path]: (path, by_path[path]) for path in base.fields if path in by_path}
+        own = {number: _Own(a.name, _type(a.type), a.unit, a.optional) for number, (_, a) in read.items()}
+        return cls(schema, own, {number: path for number, (path, _) in read.items()})
+
+    @classmethod
+    def of_versions(cls, base: _Version, versions: Sequence[_Version]) -> _Declared:
+        """Returns a declaration that fits all versions: the widest types, and what may be undefined in some."""
+        own: dict[int, _Own] = {}
+        schema = "schema" if ("schema",) not in base.fields else "schema_id"
+        names, left_out = {schema}, list[AvroField]()
+        for path, one in base.fields.items():
+            number = base.owners[path]
+            every = [other for v in versions if (other := v.field_of(number)) is not None]
+            if not one.type:
+                left_out.append(one)
+                continue
+            name = one.name if one.name not in names else "_".join(path)
+            name = name if is_name(name) else f"{name}_"
+            names.add(name)
+            wide = max((other.type for other in every if other.type in _WIDER), key=_WIDER.index, default="")
+            type_ = wide if one.type in _WIDER else one.type
+            own[number] = _Own(name, type_, _unit_of(one), any(other.is_optional for other in every))
+        paths = {number: path for path, number in base.owners.items() if number in own}
+        return cls(schema, own, paths, tuple(left_out))
+
+    def text(self, name: str, registry: str) -> str:
+        """Returns the declaration of a stream."""
+        attributes = [f'{self.schema}: int from record "schema"']
+        for number, one in self.own.items():
+            origin = (
+                "" if self.paths[number] == (one.name,) else f" from {quote(path_text(self.paths[number]))}"
+            )
+            attributes.append(
+                f"{one.name}{'?' if one.is_optional else ''}: {one.type}{origin}{_unit(one.unit)}"
+            )
+        clauses = f'from kafka "host:9092/{name}" registry {quote(registry)}'
+        return f"stream {name}({', '.join(attributes)}) {clauses};"
+
+
+def _unit(unit: str | None) -> str:
+    return "" if unit is None else f" unit {unit_text(unit)}"
+
+
+def _unit_of(one: AvroField) -> str | None:
+    """Returns the unit of a field, if it is known here."""
+    return one.unit if one.unit is not None and _is_unit(one.unit) else None
+
+
+def _is_unit(name: str) -> bool:
+    try:
+        units.check(name)
+    except UnknownUnit:
+        return False
+    return True
+
+
+def _type(type_: Type) -> str:
+    return f"list of {type_.element}" if type_.element is not None else str(type_)
+
+
+# --- changes ---
+
+
+@frozen
+class _Change:
+    """A change of some schemas: an accent, or a question. `says`: what says so, or a hint for the question."""
+
+    accent: str
+    says: str
+    question: str = ""
+
+
+def _chapters(versions: Sequence[_Version], base: _Version, declared: _Declared) -> Iterator[Chapter]:
+    """Yields the changes of each version that no version before it has: with the ids of all that have them."""
+    changes = {
+        version.id: [*_Difference(version, versions, base, declared).changes()] for version in versions
+    }
+    earlier = set[_Change]()
+    for version, before in zip(versions, (None, *versions), strict=False):
+        entries: list[Entry] = []
+        for change in changes[version.id]:
+            if change not in earlier:
+                earlier.add(change)
+                ids = [other.id for other in versions if change in changes[other.id]]
+                entries.append(_entry(change, _condition(declared.schema, ids)))
+        if before is not None:
+            entries += _guesses(version, before, declared)
+        yield Chapter(version.name, tuple(entries))
+
+
+def _condition(schema: str, ids: Sequence[int]) -> str:
+    if len(ids) == 1:
+        return f"{schema} = {ids[0]}"
+    return f"{schema} in {{{', '.join(map(str, sorted(ids)))}}}"
+
+
+def _entry(change: _Change, condition: str) -> Entry:
+    if change.question:
+        choices = (f"[[{condition}, {change.accent}]]",) if change.accent else ()
+        return Undecided(f"{change.question} ({condition})", change.says, choices=choices)
+    return Stated(f"[[{condition}, {change.accent}]]", change.says)
+
+
+@frozen
+class _Difference:
+    """How the tuples of a version differ from what the query declares."""
+
+    version: _Version
+    versions: Sequence[_Version]
+    base: _Version
+    declared: _Declared
+
+    def changes(self) -> Iterator[_Change]:
+        """Yields the changes; those of values before the renames after which they have other names."""
+        renames: list[_Change] = []
+        for number, own in self.declared.own.items():
+            before = self.declared.paths[number]
+            one = self.version.field_of(number)
+            if one is None:
+                renames.append(_Change(f"-({own.name})", f"`{path_text(before)}` is gone"))
+                continue
+            yield from _of_values(own, one)
+            yield from _of_symbols(own, one, self.base.field_of(number))
+            renames += _renamed(own, one, before)
+        yield from renames
+        yield from self._added()
+
+    def _added(self) -> Iterator[_Change]:
+        """Yields the fields that the base version does not have, by the names with which they began."""
+        for path, one in self.version.fields.items():
+            number = self.version.owners[path]
+            if number in self.base.owners.values():
+                continue
+            first = next(new for v in self.versions if (new := v.field_of(number)) is not None)
+            if not one.type or one.type.startswith("list") or len(first.path) > 1 or not is_name(first.name):
+                question = f"`{path_text(path)}` ({one.stored}) is new"
+                yield _Change("", "an attribute of the query, if it is needed", question)
+                continue
+            own = _Own(first.name, first.type, _unit_of(first), is_optional=True)
+            yield _Change(f"+({own.name}: {own.type}{_unit(own.unit)})", f"`{path_text(first.path)}` is new")
+            if own.unit is not None or one is first:
+                yield from _of_values(own, one)
+            yield from _renamed(own, one, first.path)
+
+
+def _renamed(own: _Own, one: AvroField, before: FieldPath) -> list[_Change]:
+    if before == one.path:
+        return []
+    is_plain = len(one.path) == 1 and is_name(one.name)
+    name = one.name if is_plain else quote(path_text(one.path))
+    return [_Change(f"rename({name}, {own.name})", f"`{path_text(one.path)}` was `{path_text(before)}`")]
+
+
+def _of_values(own: _Own, one: AvroField) -> Iterator[_Change]:
+    shown = path_text(one.path)
+    if not _reads(own.type, one.type):
+        hint = "a value that is not of its attribute's type is set aside (RQ301)"
+        yield _Change("", hint, f"`{shown}` is of type {one.stored}, and `{own.name}` of {own.type}")
+    if one.is_optional and not own.is_optional:
+        yield _Change(
+            "", f"`{own.name}?: {own.type}`", f"`{shown}` may be null, and `{own.name}` is required"
+        )
+    if one.unit is None and own.unit is not None:
+        yield _Change("", f"it is read in {own.unit}", f"`{shown}` has no unit, and `{own.name}` has one")
+    elif one.unit is not None and not _is_unit(one.unit):
+        yield _Change("", "another name of it", f"`{shown}` has a unit that is not known, {one.unit}")
+    elif one.unit is not None and own.unit is None:
+        hint = f"`{own.name}: {own.type}{_unit(one.unit)}`"
+        yield _Change("", hint, f"`{shown}` has a unit, and `{own.name}` none")
+    elif one.unit is not None and own.unit is not None and not units.is_same(own.unit, one.unit):
+        yield _Change(f"unit({own.name}, {unit_text(one.unit)})", f"the unit of `{shown}` is {one.unit}")
+
+
+def _of_symbols(own: _Own, one: AvroField, was: AvroField | None) -> Iterator[_Change]:
+    """Yields a question if values of an enum are gone: others may be their new names."""
+    if was is None or not (was.symbols and one.symbols):
+        return
+    gone = [symbol for symbol in was.symbols if symbol not in one.symbols]
+    new = [symbol for symbol in one.symbols if symbol not in was.symbols]
+    if gone and new:
+        pairs = ", ".join(f"{quote(old)}: {quote(name)}" for old, name in zip(gone, new, strict=False))
+        question = f"`{path_text(one.path)}` no longer has {', '.join(gone)}, and has others"
+        yield _Change(
+            f"recode({own.name}, {{{pairs}}}, else same)", "new names of values are a recode", question
+        )
+
+
+def _reads(declared: str, type_: str) -> bool:
+    """Returns whether an attribute of a type reads all values of another one."""
+    if declared == type_ or (declared == "version" and type_ == "string"):
+        return True
+    if declared in _WIDER and type_ in _WIDER:
+        return _WIDER.index(declared) >= _WIDER.index(type_)
+    if not type_.startswith("decimal"):
+        return False
+    (digits, scale), of = _digits(type_), _digits(declared) if declared.startswith("decimal") else None
+    return declared == "double" or (of is not None and of[1] >= scale and of[0] - of[1] >= digits - scale)
+
+
+def _digits(decimal: str) -> tuple[int, int]:
+    digits, scale = map(int, re.findall(r"[0-9]+", decimal))
+    return digits, scale
+
+
+def _guesses(version: _Version, before: _Version, declared: _Declared) -> Iterator[Entry]:
+    """Yields a field that is gone with the new ones of its type: one may be its name without an alias."""
+    gone = [before.fields[p] for p, n in before.owners.items() if n not in version.owners.values()]
+    new = [version.fields[p] for p, n in version.owners.items() if n not in before.owners.values()]
+    for one in gone:
+        own = declared.own.get(before.owners[one.path])
+        alike = [other for other in new if other.type == one.type and other.path[:-1] == one.path[:-1]]
+        if own is None or not one.type or not alike:
+            continue
+        condition = _condition(declared.schema, [version.id])
+        renames = [change for other in alike for change in _renamed(own, other, one.path)]
+        names = " or ".join(f"`{path_text(other.path)}`" for other in alike)
+        yield Undecided(
+            f"`{path_text(one.path)}` is gone and {names} is new in schema {version.id}",
+            "if this is its new name, the rename is in place of the Drop and the Add",
+            choices=tuple(f"[[{condition}, {change.accent}]]" for change in renames),
+        )

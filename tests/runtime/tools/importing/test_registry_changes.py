@@ -1,0 +1,254 @@
+"""Versions of a subject of a registry as accents by the ids of schemas: `cedilla import registry`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cedilla import Options, simulate
+from cedilla.compiler.passes import plan_query
+from cedilla.grammar.parser import parse_query
+from cedilla.runtime.connectors.topics.registry import RegisteredSchema, SchemaVersion
+from cedilla.runtime.tools.importing.changes import Changes, Undecided
+from cedilla.runtime.tools.importing.registry_changes import import_subject
+from tests.kit.command import cedilla
+from tests.kit.errors import error_of
+from tests.kit.lines import write_lines
+from tests.kit.registry import Registry, record_schema, registry
+from tests.kit.stream import is_tuple, read_output
+
+Schema = dict[str, Any]
+ENUM = {"type": "enum", "name": "State"}
+
+
+def f(name: str, type_: Any = "double", **others: Any) -> Schema:
+    return {"name": name, "type": type_, **others}
+
+
+def imported(*versions: list[Schema], query: str | None = None, names: int | None = None) -> Changes:
+    """The changes between records of some fields; the ids of their schemas are 10, 20, 30."""
+    registered = [
+        SchemaVersion(n, 10 * n, RegisteredSchema("AVRO", json.dumps(record_schema(*fields))))
+        for n, fields in enumerate(versions, 1)
+    ]
+    plan = None if query is None else plan_query(parse_query(query)).plan
+    return import_subject("readings-value", registered, "http://r:8081", names, plan, "readings")
+
+
+def accents(changes: Changes) -> list[str]:
+    return [line.partition("  #")[0] for line in changes.text().splitlines() if line.startswith("[[")]
+
+
+def questions(changes: Changes) -> list[str]:
+    return [entry.why for entry in changes.entries if isinstance(entry, Undecided)]
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        ([[f("t")], [f("t")]], []),
+        ([[f("t")], [f("temp", aliases=["t"])]], ["[[schema = 20, rename(temp, t)]]"]),
+        (
+            [[f("t", unit="degF")], [f("temp", unit="Cel", aliases=["t"])], [f("temp", ucumUnit="Cel")]],
+            ["[[schema in {20, 30}, unit(t, Cel)]]", "[[schema in {20, 30}, rename(temp, t)]]"],
+        ),
+        ([[f("t", unit="degC")], [f("t", unit="Cel")]], []),
+        (
+            [[f("t")], [f("temp", aliases=["t"])], [f("warmth", aliases=["temp"])]],
+            ["[[schema = 20, rename(temp, t)]]", "[[schema = 30, rename(warmth, t)]]"],
+        ),
+        ([[f("t")], [f("t"), f("p", unit="bar")]], ["[[schema = 20, +(p: double unit bar)]]"]),
+        (
+            [[f("t")], [f("t"), f("p", unit="bar")], [f("t"), f("q", unit="Pa", aliases=["p"])]],
+            [
+                "[[schema in {20, 30}, +(p: double unit bar)]]",
+                "[[schema = 30, unit(p, Pa)]]",
+                "[[schema = 30, rename(q, p)]]",
+            ],
+        ),
+        ([[f("t"), f("p")], [f("t")], [f("t"), f("p")]], ["[[schema = 20, -(p)]]"]),
+        (
+            [[f("at", {"type": "long", "logicalType": f"timestamp-{of}"})] for of in ("millis", "micros")],
+            [],
+        ),
+        ([[f("n", "int")], [f("n", "long")], [f("n", "double")]], []),
+        ([[f("t")], [f("t", ["null", "double"])]], []),
+        (
+            [
+                [f("pump", record_schema(f("rpm"), name="P"))],
+                [f("motor", record_schema(f("speed", aliases=["rpm"]), name="P"), aliases=["pump"])],
+            ],
+            ['[[schema = 20, rename("motor.speed", rpm)]]'],
+        ),
+    ],
+)
+def test_changes_that_schemas_say_are_accents(versions: list[list[Schema]], expected: list[str]) -> None:
+    changes = imported(*versions)
+    assert accents(changes) == expected
+    assert questions(changes) == []
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected", "choice"),
+    [
+        ([[f("t")], [f("temp")]], "`t` is gone and `temp` is new", "[[schema = 20, rename(temp, t)]]"),
+        (
+            [
+                [f("s", {**ENUM, "symbols": ["ON", "OFF"]})],
+                [f("s", {**ENUM, "symbols": ["OPEN", "OFF", "X"]})],
+            ],
+            "`s` no longer has ON",
+            '[[schema = 20, recode(s, {"ON": "OPEN"}, else same)]]',
+        ),
+        ([[f("t", unit="degF")], [f("t", unit="warm")]], "a unit that is not known, warm", None),
+        ([[f("t", unit="degF")], [f("t")]], "`t` has no unit", None),
+        ([[f("t")], [f("t", unit="degF")]], "`t` has a unit, and `t` none", None),
+        ([[f("t")], [f("t", "string")]], "`t` is of type string, and `t` of double", None),
+        ([[f("t")], [f("t"), f("m", {"type": "map", "values": "int"})]], "`m` (map) is new", None),
+        ([[f("t", unit="degF")], [f("t", unit="kg")]], "the query refuses a change, RQ", None),
+    ],
+)
+def test_what_schemas_do_not_say_is_a_question(
+    versions: list[list[Schema]], expected: str, choice: str | None
+) -> None:
+    changes = imported(*versions)
+    (question,) = questions(changes)
+    assert expected in question
+    assert f"# decide: {question[:30]}" in changes.text()
+    if choice is not None:
+        assert f"\n#   {choice}\n" in changes.text()
+        statement = f"{declaration(changes)} accent readings {choice}; emit readings to json 'out';"
+        plan_query(parse_query(statement))
+
+
+def declaration(changes: Changes) -> str:
+    lines = [line.removeprefix("#   ") for line in changes.text().splitlines() if line.startswith("#   ")]
+    text = "\n".join(lines)
+    return text[: text.index(";") + 1]
+
+
+def test_the_declaration_fits_all_versions() -> None:
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
+    changes = imported(
+        [
+            f("n", "int"),
+            f("t", "float", unit="Cel"),
+            f("price", decimal),
+            f("tags", {"type": "array", "items": "string"}),
+            f("pump", record_schema(f("n", "long"), name="P")),
+            f("raw", {"type": "map", "values": "int"}),
+        ],
+        [f("n", "long"), f("t", ["null", "double"], unit="Cel")],
+    )
+    (stream,) = plan_query(parse_query(declaration(changes) + 'emit readings to json "out";')).plan.sources
+    assert [str(a) for a in stream.attributes][1:] == [
+        "n: long",
+        "t?: double unit Cel",
+        "price: decimal(9,2)",
+        "tags: list of string",
+        'pump_n: long from "pump.n"',
+    ]
+    assert stream.registry == "http://r:8081"
+    assert "# Not read: `raw` (map).\n" in changes.text()
+
+
+QUERY = """
+stream readings(id: int from record "schema", heat: double from "t" unit degF, n: long)
+  from kafka "h:9092/r" registry "http://r:8081";
+emit readings to json "out";
+"""
+
+
+def test_the_names_of_a_query_are_those_of_its_attributes() -> None:
+    versions = ([f("t", unit="Cel"), f("n", "int"), f("unread")], [f("temp", aliases=["t"], unit="degF")])
+    assert accents(imported(*versions, query=QUERY)) == [
+        "[[id = 10, unit(heat, Cel)]]",
+        "[[id = 20, rename(temp, heat)]]",
+        "[[id = 20, -(n)]]",
+    ]
+
+
+def test_a_query_may_have_the_names_of_a_later_version() -> None:
+    versions = ([f("t")], [f("temp", aliases=["t"]), f("p")])
+    assert accents(imported(*versions, names=2)) == [
+        "[[schema = 10, rename(t, temp)]]",
+        "[[schema = 10, -(p)]]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "query", "message"),
+    [
+        (7, None, "`readings-value` has no version 7"),
+        (None, QUERY.replace(' from record "schema"', ""), "`readings` does not read the ids of schemas"),
+    ],
+)
+def test_what_cannot_be_imported_is_named(names: int | None, query: str | None, message: str) -> None:
+    error = error_of(lambda: imported([f("t")], names=names, query=query))
+    assert (error.code, error.message) == ("RQ510", message)
+
+
+# --- the command ---
+
+
+@pytest.fixture
+def schemas() -> Iterator[Registry]:
+    with registry() as started:
+        started.register("readings-value", 3, record_schema(f("ts", "long"), f("temperature", unit="degF")))
+        new = record_schema(
+            f("ts", "long"), f("temp", unit="degC", aliases=["temperature"]), f("site", "string")
+        )
+        started.register("readings-value", 5, new)
+        yield started
+
+
+def test_a_file_of_accents_leads_back_to_the_first_version(schemas: Registry, tmp_path: Path) -> None:
+    """The tuples are those that a topic would have, with interleaved ids."""
+    file = tmp_path / "changes.rqm"
+    arguments = ["import", "registry", "readings-value", "--registry", schemas.address, "-o", str(file)]
+    done = cedilla(*arguments)
+    assert done.exit_code == 0
+    assert "3 accents" in done.stderr
+    lines = [
+        {"schema": 5, "ts": 0, "temp": 10.0, "site": "a"},
+        {"schema": 3, "ts": 1, "temperature": 50.0},
+        {"schema": 5, "ts": 2, "temp": 20.0, "site": "b"},
+    ]
+    write_lines(tmp_path / "in" / "a.jsonl", lines)
+    query = tmp_path / "q.rq"
+    query.write_text(
+        'stream readings(schema: int, ts: long, temperature: double unit degF) from json "in";\n'
+        'accent readings from file "changes.rqm";\nemit readings to json "out";\n'
+    )
+    out = tmp_path / "out"
+    simulate(query, Options(sources={"readings": tmp_path / "in"}, sinks={"readings": out}))
+    tuples = [item for item in read_output(out) if is_tuple(item)]
+    assert [(item["temperature"], item.get("site")) for item in tuples] == [
+        (50.0, "a"),
+        (50.0, None),
+        (68.0, "b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["others-value"], 1, "RQ510"),
+        (["readings-value", "--names", "9"], 1, "RQ510"),
+        (["readings-value", "--registry", "localhost"], 1, "RQ440"),
+    ],
+)
+def test_a_command_that_finds_nothing_says_so(
+    schemas: Registry, arguments: list[str], code: int, text: str
+) -> None:
+    address = [] if "--registry" in arguments else ["--registry", schemas.address]
+    done = cedilla("import", "registry", *arguments, *address)
+    assert (done.exit_code, text in done.stderr) == (code, True)
+
+
+def test_a_registry_has_to_be_named() -> None:
+    assert cedilla("import", "registry", "readings-value").exit_code == 2
