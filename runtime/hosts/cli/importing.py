@@ -122,8 +122,8 @@ def registry_command(
 ) -> None:
     """Import the versions of a subject of a registry, such as `readings-value`: changes by the ids of schemas.
 
-    Aliases are renames, new fields Adds, gone ones Drops, and a property `unit` or `ucumUnit` is a unit. A
-    change that schemas do not state in full, such as a rename without an alias, is a warning, and a remark in the output.
+    Aliases are renames, new fields Adds, gone ones Drops, and a property `unit` or `ucumUnit` is a unit. A change that
+    schemas do not state in full, such as a rename without an alias, is a warning, and a remark in the output.
     """
     from cedilla.runtime.tools.importing.registry_changes import import_subject, versions_of
 

@@ -66,8 +66,8 @@ def fields_of(text: str, references: Sequence[str] = ()) -> dict[FieldPath, Avro
 
 @frozen
 class _Place:
-    """The place of the fields of a record. `paths`: the path of the record, and those by aliases. `within`: the names of
-    the records around it."""
+    """The place of the fields of a record. `paths`: the path of the record, and those by aliases. `within`: the names
+    of the records around it."""
 
     paths: tuple[FieldPath, ...] = ((),)
     is_optional: bool = False

@@ -155,6 +155,7 @@ class _Declared:
     own: Mapping[int, _Own]
     paths: Mapping[int, FieldPath]
     left_out: tuple[AvroField, ...] = ()
+    ids: tuple[int, ...] = ()
 
     @classmethod
     def of_source(cls, base: _Version, source: Source) -> _Declared:
@@ -187,11 +188,12 @@ class _Declared:
             type_ = wide if one.type in _WIDER else one.type
             own[number] = _Own(name, type_, _unit_of(one), any(other.is_optional for other in every))
         paths = {number: path for path, number in base.owners.items() if number in own}
-        return cls(schema, own, paths, tuple(left_out))
+        return cls(schema, own, paths, tuple(left_out), tuple(version.id for version in versions))
 
     def text(self, name: str, registry: str) -> str:
         """Returns the declaration of a stream."""
-        attributes = [f'{self.schema}: int from record "schema"']
+        ids = ", ".join(map(str, sorted(self.ids)))
+        attributes = [f'{self.schema}: int from record "schema" in {{{ids}}}']
         for number, one in self.own.items():
             origin = (
                 "" if self.paths[number] == (one.name,) else f" from {quote(path_text(self.paths[number]))}"
