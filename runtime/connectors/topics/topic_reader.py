@@ -280,8 +280,11 @@ class TopicReader:
             errors = [m for m in messages if m.error() is not None]
             messages = [m for m in messages if m.error() is None]
         partitions = list(map(kind.partition, messages))
-        lines = list(map(kind.value, messages)) if self.frames is None else self.frames.lines(messages)
-        values = with_fields(messages, self.fields, lines) if self.fields else lines
+        values = None if self.frames is None else self.frames.lines(messages)
+        if self.fields:
+            values = with_fields(messages, self.fields, values)
+        elif values is None:
+            values = list(map(kind.value, messages))
         cuts = [0, *(np.flatnonzero(np.diff(partitions)) + 1).tolist(), len(messages)] if messages else []
         size = 0
         for begin, end in pairwise(cuts):

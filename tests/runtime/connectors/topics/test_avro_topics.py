@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla import Options, simulate
+from tests.kit.command import cedilla
 from tests.kit.kafka import Broker, accent
 from tests.kit.registry import Registry, avro, framed, record_schema, registry
 from tests.kit.stream import Item, is_tuple, read_output
@@ -77,6 +78,63 @@ def test_records_are_read_by_the_schemas_of_their_writers(
     of.run()
     assert rows(of.tuples)[3:] == [(1, 1.5), (1, 2.5)]
     assert of.quarantine() == []
+
+
+def test_accents_that_are_imported_hold_for_interleaved_schemas(
+    kafka: Broker, sail: SparkSession, tmp_path: Path
+) -> None:
+    """A later schema is set aside until it is imported, too."""
+    first = record_schema({"name": "ts", "type": "long"}, {"name": "t", "type": "double", "unit": "degF"})
+    temp = {"name": "temp", "type": "float", "unit": "Cel", "aliases": ["t"]}
+    second = record_schema({"name": "ts", "type": "long"}, temp, {"name": "site", "type": "string"})
+    third = record_schema({"name": "ts", "type": "long"}, {**temp, "name": "heat", "aliases": ["temp"]})
+    file = tmp_path / "changes.rqm"
+    with registry() as schemas:
+        schemas.register("r-value", 3, first)
+        schemas.register("r-value", 5, second)
+        arguments = ("import", "registry", "r-value", "--registry", schemas.address, "-o", file)
+        assert cedilla(*arguments).exit_code == 0
+        text = f"""
+        stream r(id: int from record "schema" in {{3, 5}}, ts: long, t: double unit degF)
+          from kafka "ADDRESS" registry "{schemas.address}";
+        {"".join(f"accent r {line.replace('schema', 'id')};" for line in accents_in(file))}
+        emit r to json "OUT";
+        """
+        of = TopicQuery(sail, kafka.topic("imported", 2), tmp_path, text)
+        one = [framed(3, avro(first, {"ts": n, "t": 50.0})) for n in range(3)]
+        two = [framed(5, avro(second, {"ts": n, "temp": 10.0, "site": "a"})) for n in range(3)]
+        kafka.send("imported", [one[0], two[0], one[1], two[1]], [two[2], one[2]])
+        of.run()
+        assert [item["t"] for item in of.tuples] == [50.0] * 6
+        assert (
+            sorted((item["id"], item.get("site")) for item in of.tuples) == [(3, None)] * 3 + [(5, "a")] * 3
+        )
+        schemas.register("r-value", 9, third)
+        kafka.send("imported", [framed(9, avro(third, {"ts": 9, "heat": 10.0})), one[2]])
+        of.run()
+        assert len(of.tuples) == 7
+        (aside,) = of.quarantine()
+        assert (aside["code"], '"heat":10.0' in aside["raw"]) == ("RQ303", True)
+
+
+def accents_in(file: Path) -> list[str]:
+    return [line.partition("  #")[0] for line in file.read_text().splitlines() if line.startswith("[[")]
+
+
+def test_tools_read_the_records_by_the_registry_of_the_query(
+    kafka: Broker, sail: SparkSession, schemas: Registry, tmp_path: Path
+) -> None:
+    of = query(kafka, sail, schemas, tmp_path, "tools")
+    kafka.send("tools", [old(1, 1.5), old(2, 2.5)[:8]])
+    file = tmp_path / "q.rq"
+    file.write_text(of.text)
+    address = f"{kafka.address}/tools"
+    done = cedilla("validate", address, "--query", file)
+    assert (done.exit_code, "cut off" in done.output) == (1, True)
+    kafka.topic("marked", 1)
+    kafka.send("marked", [old(1, 1.5)])
+    done = cedilla("accent", f"{kafka.address}/marked", "[[unit(t, degC)]]", "--query", file)
+    assert done.exit_code == 0, done.output
 
 
 def test_what_is_no_tuple_is_set_aside_with_its_bytes(
