@@ -115,6 +115,13 @@ def field_path_of(origin: syntax.Origin | None, format_: str) -> FieldPath:
     return _keys_in(origin.text, origin.span) if origin.root is None else (origin.root, origin.text)
 
 
+def in_files(origin: syntax.Origin, format_: str) -> syntax.Origin:
+    """Returns the origin that reads the same in files: a field of records is a key in their lines."""
+    if not FORMATS[format_].is_topic or origin.root not in ROOTS:
+        return origin
+    return evolve(origin, root=None, text=path_text(path_of(origin.root, origin.text)))
+
+
 def other_paths_of(origin: syntax.Origin | None, format_: str) -> tuple[FieldPath, ...]:
     """Parses the paths of an origin after `or`, as `field_path_of`."""
     others = () if origin is None else origin.others

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve
 
 from cedilla.compiler.compile import CompiledQuery, compile_query
-from cedilla.compiler.plan.field_paths import alternatives, path_text
+from cedilla.compiler.plan.field_paths import alternatives, in_files, path_text
 from cedilla.compiler.plan.formats import FORMATS
 from cedilla.compiler.plan.sources import Source
 from cedilla.grammar import syntax
@@ -67,7 +67,9 @@ def columns_of(source: Source, columns: tuple[str, ...]) -> dict[str, str]:
 
 def _declared(node: syntax.StreamDeclaration, data: StagedData) -> syntax.StreamDeclaration:
     keeps_paths = data.columns is None and not FORMATS[node.format].has_columns
-    attributes: Any = node.attributes
+    attributes: Any = tuple(
+        a if a.origin is None else evolve(a, origin=in_files(a.origin, node.format)) for a in node.attributes
+    )
     if not keeps_paths:
         attributes = tuple(
             evolve(
@@ -76,7 +78,7 @@ def _declared(node: syntax.StreamDeclaration, data: StagedData) -> syntax.Stream
                 decimal=attribute.decimal if data.columns is None else None,
                 zone=attribute.zone if data.format == "json" else None,
             )
-            for attribute in node.attributes
+            for attribute in attributes
         )
     requests = data.columns is None and FORMATS[node.format].has_requests
     return evolve(

@@ -9,6 +9,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
+import cedilla
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.plan.record_fields import record_fields
 from cedilla.runtime.connectors.formats.otlp.batches import PointBatches
@@ -155,6 +156,20 @@ def test_a_field_of_a_record_is_no_level_of_an_envelope() -> None:
     text = DECLARED.format('k: string from record "key", power: double from "payload.after.power"')
     (source,) = compile_query(text).plan.sources
     assert source.is_envelope
+
+
+@pytest.mark.parametrize("format_", ["kafka", "kafka_otlp"])
+def test_rows_in_place_of_a_topic_have_the_keys_of_recorded_lines(format_: str) -> None:
+    text = f"""stream r(id: int from record "schema", h?: string from header "n.o", metric: string)
+    from {format_} "h:9092/t"; emit r to json "out";"""
+    fields = {"@record.schema": 2, "@record.header.n.o": "a"}
+    row: dict[str, Any] = {**fields, "metric": "m"}
+    if format_ == "kafka_otlp":
+        from tests.kit.otlp import request
+
+        row = {**fields, **json.loads(request([{"metric": "m", "time": 1, "double": 1.0}]))}
+    output = cedilla.query(text).simulate(r=[row]).frame
+    assert output.to_dict("records") == [{"id": 2, "h": "a", "metric": "m"}]
 
 
 POINTS = """
