@@ -109,6 +109,8 @@ def check_numeric(name: str, type_: Type, span: Span, *, arrays: bool = False) -
     """Raises RQ208 for an attribute without numbers; in outputs, numbers may be in arrays."""
     if not (type_.is_numeric or (arrays and type_.has_units)):
         hint = "send a drop of the old attribute and an add of a new one"
+        if type_.has_units:
+            hint = "in a source, `unit from NAME in {...}` reads the unit of a list from each tuple"
         message = f"`{name}` is of type {type_}; only numbers can be altered"
         raise failure("RQ208", message, span, hint=hint)
 

@@ -332,6 +332,8 @@ class _Reader:
         name = node.name
         if name in KEPT and parts:
             return WithUnit(plain, parts[0].unit)
+        if name == "histogram_quantile" and len(parts) > 1:
+            return WithUnit(plain, parts[1].unit)
         if name in ALIKE:
             alike, unit = self._alike(parts, node.span)
             return WithUnit(evolve(node, arguments=tuple(alike)), unit)

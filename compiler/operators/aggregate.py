@@ -155,7 +155,7 @@ class Aggregate(Operator):
             )
         counts_tuples = call.function == "count" and not call.arguments and not call.distinct
         if len(call.arguments) != len(function.takes) and not counts_tuples:
-            wanted = "two arguments" if len(function.takes) == 2 else "one argument"
+            wanted = ("one argument", "two arguments", "three arguments")[len(function.takes) - 1]
             message = f"{call.function} requires {wanted}, found {len(call.arguments)}"
             hint = f"as in `{function.usage}`"
             names = [a.name for a in call.arguments if isinstance(a, Attribute)]
@@ -200,7 +200,7 @@ class Aggregate(Operator):
 
     def sums(self, source: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
         for call in self.results(source).values():
-            if call.function == "sum":
+            if call.function in ("sum", "histogram_quantile"):
                 for name in sorted(call.computed_from):
                     yield name, _excluded(call, source), call.span
 
@@ -328,6 +328,10 @@ def _check_argument(function: str, argument: Expression, kind: Takes, source: Fa
             raise failure("RQ109", f"{function} requires {_WANTED[kind]}", argument.span, hint=hint)
         return
     type_ = expressions.type_of(argument, source.types)
+    if kind == "list" and (type_.element is None or not type_.element.is_numeric):
+        message = f"{function} requires a list of numbers, found {type_}"
+        hint = "as `buckets: list of long` and `bounds: list of double` of OpenTelemetry"
+        raise failure("RQ103", message, argument.span, hint=hint)
     if (kind == "number" and not type_.is_numeric) or (kind == "string" and type_ != STRING):
         hint = type_hints.conversion(kind, type_, argument)
         raise failure("RQ103", f"{function} requires a {kind}, found {type_}", argument.span, hint=hint)

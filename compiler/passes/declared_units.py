@@ -23,7 +23,7 @@ def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
     if isinstance(node.unit, syntax.UnitFrom):
         return _first_unit(node, node.unit)
     hint = f"`{node.name}: double unit {unit_text(node.unit)}`, or without a unit"
-    check_is_number(node.name, Type.of(node.type), node.span, hint)
+    check_is_number(node.name, Type.of(node.type).innermost, node.span, hint)
     return known_unit(node.unit, node.span)
 
 
@@ -32,7 +32,7 @@ def _first_unit(node: syntax.AttributeDeclaration, unit: syntax.UnitFrom) -> str
 
     Raises RQ142, RQ143, RQ144.
     """
-    if Type.of(node.type) != DOUBLE:
+    if Type.of(node.type).innermost != DOUBLE:
         message = f"`{node.name}` is {node.type.name}, and its unit comes from `{unit.attribute}`"
         raise failure(
             "RQ144",

@@ -65,9 +65,12 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
 
 
 def _check_lists(node: syntax.StreamDeclaration) -> None:
-    """Raises RQ169 for lists of something other than strings, or in a format without lists."""
+    """Raises RQ169 for lists of something other than strings, or in a format without lists. Data points have lists of
+    numbers."""
     for declared in node.attributes:
         if declared.type.element is None:
+            continue
+        if FORMATS[node.format].has_requests and declared.domain is None:
             continue
         if declared.type.element.name != "string" or declared.domain is not None:
             hint = f"`{declared.name}: list of string`; `double(x)` of an element is its number"

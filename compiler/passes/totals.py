@@ -15,7 +15,7 @@ from cedilla.compiler.plan.telemetry import keys_in_point
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import failure
 
-_TOTALS = ("value", "count", "sum")
+_TOTALS = ("value", "count", "sum", "buckets")
 """The fields that cumulative points count from their start on, and delta points from the point before."""
 _Points = Mapping[str, tuple[str, ...]]
 """Field -> its values in points that may be of a temporality."""

@@ -32,8 +32,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "sum": _NUMBERS,
     "min": _NUMBERS,
     "max": _NUMBERS,
-    "buckets": ("string",),
-    "bounds": ("string",),
+    "buckets": ("list of long", "string"),
+    "bounds": ("list of double", "string"),
+    "quantiles": ("list of double", "string"),
+    "quantile_values": ("list of double", "string"),
 }
 """The fields of a data point, and the types of an attribute that reads each of them."""
 ROOTS = ("resource", "attribute", "scope")
@@ -84,10 +86,15 @@ def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attrib
             continue
         span = declared.span if declared.origin is None else declared.origin.span
         if len(keys) == 1 and keys[0] in FIELDS:
-            type_ = declared.type.name
+            element = declared.type.element
+            type_ = declared.type.name if element is None else f"list of {element.name}"
             if type_ not in FIELDS[keys[0]]:
                 message = f"`{keys[0]}` of a data point cannot have the type {type_}"
                 raise failure("RQ149", message, declared.span, hint=f"use {' or '.join(FIELDS[keys[0]])}")
+        elif declared.type.element is not None and len(keys) == 2 and keys[0] in ROOTS:
+            message = f"`{declared.name}` is a list, and attributes of a data point are read as texts"
+            hint = f"`{declared.name}: string`, with the list as JSON; `buckets` and `bounds` are lists of numbers"
+            raise failure("RQ149", message, declared.span, hint=hint)
         elif len(keys) != 2 or keys[0] not in ROOTS:
             message = f"a data point has no `{path_text(keys)}`"
             named = declared.origin is not None and declared.origin.root not in (None, TEXT)

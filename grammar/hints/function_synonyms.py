@@ -29,7 +29,7 @@ _AGGREGATES = {
     "count()": "n count_all count_rows countrows nrow size_of_group counter",
     "sum(distinct x)": "sum_distinct sumdistinct",
     "quantile(x, 0.95)": "percentile percentile_approx approx_percentile percentile_cont quantiles approx_quantile "
-    "quantile_cont quantile_over_time histogram_quantile pct",
+    "quantile_cont quantile_over_time pct",
     "median(x)": "approx_median median_approx",
     "stddev(x)": "std stddev_samp stdev sd stdev_s standard_deviation",
     "var(x)": "variance var_samp var_s",

@@ -11,7 +11,9 @@ for some minutes a service reports both.
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -24,18 +26,33 @@ PER_FILE = 10  # minutes
 INSTANCES = 3
 LATENCIES = {"cart": 35.0, "checkout": 180.0, "search": 90.0, "web": 12.0}  # ms
 SEED = 8415
+BOUNDS = (5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10000)  # ms
+"""The bounds of `http.server.request.duration`. Those of SDKs for ms begin with 0."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """Ten seconds of one instance: its requests, and the sum of their latencies in ms. `is_new`: it reports s."""
+    """Ten seconds of one instance: the latencies of its requests in ms. `is_new`: it reports s."""
 
     time: int
     service: str
     instance: int
-    count: int
-    total: float
+    latencies: tuple[float, ...]
     is_new: bool
+
+    @property
+    def count(self) -> int:
+        return len(self.latencies)
+
+    @property
+    def total(self) -> float:
+        return sum(self.latencies)
+
+
+def buckets_of(latencies: Sequence[float], bounds: Sequence[float]) -> list[int]:
+    """Returns the number of latencies up to each bound, from the one before it on, and beyond the last."""
+    counts = Counter(bisect_left(bounds, latency) for latency in latencies)
+    return [counts[number] for number in range(len(bounds) + 1)]
 
 
 def changes(service: str, instance: int) -> int:
@@ -50,19 +67,21 @@ def reports() -> Iterator[Report]:
         for service, usual in LATENCIES.items():
             for instance in range(INSTANCES):
                 count = chance.randrange(20, 60)
-                total = sum(chance.expovariate(1 / usual) for _ in range(count))
+                latencies = tuple(chance.expovariate(1 / usual) for _ in range(count))
                 is_new = time >= START + 60 * changes(service, instance)
-                yield Report(time, service, instance, count, total, is_new)
+                yield Report(time, service, instance, latencies, is_new)
 
 
 def metric_of(report: Report) -> dict[str, Any]:
     """A metric of one data point, as OTLP has it in JSON: whole numbers of 64 bits are strings."""
+    bounds = BOUNDS if report.is_new else (0, *BOUNDS)
     point = {
         "startTimeUnixNano": str((report.time - EVERY) * 10**9),
         "timeUnixNano": str(report.time * 10**9),
         "count": str(report.count),
         "sum": report.total / 1000 if report.is_new else report.total,
-        "bucketCounts": [str(report.count)],
+        "bucketCounts": [str(count) for count in buckets_of(report.latencies, bounds)],
+        "explicitBounds": [bound / 1000 if report.is_new else bound for bound in bounds],
         "attributes": [{"key": "http.route", "value": {"stringValue": "/"}}],
     }
     name, unit = ("http.server.request.duration", "s") if report.is_new else ("http.server.duration", "ms")

@@ -23,7 +23,7 @@ SHOWN = 0.4
 """Seconds that a frame is shown."""
 LONGEST_WAIT = 3
 """Frames of a wait; the rest of it is cut."""
-PATIENCE =  180
+PATIENCE = 180
 """Seconds after which an awaited change of the page counts as missing."""
 COLOURS = 64
 _FONT = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSansMono.ttf"

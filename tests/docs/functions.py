@@ -15,7 +15,7 @@ from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTION
 from cedilla.compiler.expressions.scalars.scalar_functions import ARGUMENTS, FUNCTIONS, Function
 from cedilla.compiler.expressions.scalars.units_of_functions import GIVEN, KEPT, READ_IN
 from cedilla.compiler.expressions.scalars.usages import USAGES
-from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, array_of
 from cedilla.compiler.expressions.units.registry import NUMBER
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.parser import parse_expression
@@ -106,6 +106,7 @@ ilike('Pump-7', 'pump%')
 rlike('pump-7', '[0-9]$')
 regexp_extract('pump-7', '([a-z]+)-([0-9]+)', 2)
 regexp_replace('pump-7', '[0-9]', 'N')
+histogram_quantile(buckets, bounds, 0.5)
 hash('a', 1)
 crc32('abc')
 md5('abc')
@@ -153,11 +154,16 @@ _SECTIONS = {
     "abs": "Numbers",
     "greatest": "One of several values",
     "upper": "Strings",
+    "histogram_quantile": "Histograms",
     "hash": "Hashes",
     "year": "Dates and times",
     "int": "Conversions",
 }
 """The first function of each section -> its title."""
+
+_LISTS: Mapping[str, Any] = {"buckets": (1, 2, 1), "bounds": (10.0, 20.0)}
+_TYPES = {"buckets": array_of(LONG), "bounds": array_of(DOUBLE)}
+"""The lists of the examples, because the language has no constant lists."""
 
 _LONGEST = 32
 """Characters of a result that the page shows; hashes have more."""
@@ -169,7 +175,7 @@ def functions() -> str:
     parts = [
         "# Functions\n\nArguments in brackets are optional. `...` repeats an argument. A result is undefined if an "
         "argument is, except as noted. [Functions](../language.md#functions) has the general rules. The examples are "
-        "computed when this page is written, and results are shown as an output in JSON has them, doubles with "
+        "computed when this page is written, with the buckets `[1, 2, 1]` and the bounds `[10.0, 20.0]`, and results are shown as an output in JSON has them, doubles with "
         f"at most {_DIGITS} digits."
     ]
     names: dict[str, list[str]] = {}
@@ -200,8 +206,8 @@ def functions() -> str:
 def result_of(call: str) -> str:
     """Returns the result of a call of constants in JSON, and nothing if it is undefined."""
     expression = parse_expression(call)
-    value = evaluate(expression, {})
-    return "" if value is None else _text(write_value(expressions.type_of(expression, {}), value))
+    value = evaluate(expression, _LISTS)
+    return "" if value is None else _text(write_value(expressions.type_of(expression, _TYPES), value))
 
 
 def _text(value: Any) -> str:
@@ -262,8 +268,13 @@ def _aggregate(name: str) -> tuple[str, ...]:
     distinct = ", also `distinct`" if function.distinct else ""
     several = f", `{function.several.usage}`" if function.several else ""
     usage = f"`{function.usage}`{several}{distinct}"
-    example = f"`{_example(name)}` → {_shown(_aggregated()[name])}"
+    example = f"`{_example(name)}` → {_shown(_aggregated()[name])}" if _is_shown(name) else ""
     return usage, example, str(function.type(DOUBLE)), carried, "yes" if function.ordered else ""
+
+
+def _is_shown(name: str) -> bool:
+    """Returns False for a function of lists, which only streams of OpenTelemetry have."""
+    return "list" not in AGGREGATES[name].takes
 
 
 def _example(name: str) -> str:
@@ -274,7 +285,7 @@ def _example(name: str) -> str:
 @cache
 def _aggregated() -> Mapping[str, str]:
     """Returns the result of each aggregate function in JSON, by the reference."""
-    calls = ", ".join(f"{_example(name)} as {name}_" for name in AGGREGATES)
+    calls = ", ".join(f"{_example(name)} as {name}_" for name in AGGREGATES if _is_shown(name))
     plan = compile_query(
         'stream r(n: long, x: double, y: double) from json "r" punctuated on n;\n'
         f'out := aggregate[{calls}](r);\nemit out to json "out";'
@@ -283,4 +294,4 @@ def _aggregated() -> Mapping[str, str]:
     items = [*({"n": n, **row} for n, row in enumerate(_ROWS)), {"$punctuation": "[]"}]
     steps = [output for item in items for output in reference.step([("r", item)])]
     (result,) = (row for step in steps for row in step["out"].tuples)
-    return {name: _text(result[f"{name}_"]) for name in AGGREGATES}
+    return {name: _text(result[f"{name}_"]) for name in AGGREGATES if _is_shown(name)}

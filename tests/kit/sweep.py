@@ -104,6 +104,11 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "boolean": (True, False),
     "timestamp": tuple(datetime.fromisoformat(f"{text}+00:00") for text in _MOMENTS),
     "date": tuple(map(date.fromisoformat, _DAYS)),
+    "array<long>": ([], [0], [1], [0, 0], [2, 0], [1, 2, 3], [0, 5, 0], [3, 0, 7, 1], [2**53, 1, 1], [-1, 2]),
+    "array<double>": (
+        *([], [0.5], [-1.0], [0.0], [0.005, 0.01], [0.5, 10.0, 250.0], [1.0, 1.0], [2.0, 1.0], [math.inf]),
+        *([math.nan, 1.0], [-math.inf, 2.0], [-3.0, -2.0, 1e300]),
+    ),
 }
 """Values at the edges of each type; each may be undefined, too. A `text` is a string that is converted."""
 
@@ -126,6 +131,8 @@ TAKEN: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("value", "any", "same"), (*NUMBERS, "string", "boolean", "timestamp", "date")),
     "plain": (*NUMBERS, "text", "boolean"),
     "dated": ("timestamp", "date", "text"),
+    "buckets": ("array<long>", "array<double>"),
+    "bounds": ("array<double>",),
 }
 """The types of columns that arguments of each kind are tried with."""
 WRITTEN: dict[str, tuple[str, ...]] = {
@@ -157,6 +164,7 @@ WRITTEN: dict[str, tuple[str, ...]] = {
     "regex": (r"'^[a-c]+$'", r"'(\\d+)\\s*'", "'.'", "'a|b'", "'(,)(b?)'", r"'\\w+\\W'"),
     "group": ("0", "1"),
     "replacement": ("''", "'é'", "'ab'"),
+    "share": ("0", "0.5", "0.95", "1"),
 }
 """The texts of arguments that have to be constants."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from cedilla.compiler.expressions.aggregates import angles, chosen_values, variances
+from cedilla.compiler.expressions.aggregates import angles, chosen_values, histograms, variances
 from cedilla.compiler.expressions.aggregates.aggregate_function import Function
 from cedilla.compiler.expressions.aggregates.aggregate_kinds import SPLIT_DIGITS
 from cedilla.compiler.expressions.aggregates.aggregate_parts import (
@@ -197,6 +197,16 @@ _PRODUCT = Function(
     no_alter,
     DOUBLE,
 )
+_HISTOGRAM_QUANTILE = Function(
+    "histogram_quantile(buckets, bounds, 0.95)",
+    {"histogram": histograms.merged(f"collect_list({histograms.histogram('{x}', '{y}')})")},
+    {"histogram": histograms.merged("collect_list(`{p}$histogram`)")},
+    histograms.quantile("`{p}$histogram`", "{k}"),
+    unless_empty("`{p}$histogram`"),
+    no_alter,
+    DOUBLE,
+    ("list", "list", "share"),
+)
 _CORR = Function(
     "corr(x, y)",
     variances.JOINT,
@@ -254,6 +264,7 @@ FUNCTIONS: dict[str, Function] = {
     "mode": chosen_values.MODE,
     "median": evolve(_QUANTILE, usage="median(x)", finish=_quantile("0.5D"), takes=("number",)),
     "quantile": _QUANTILE,
+    "histogram_quantile": _HISTOGRAM_QUANTILE,
     "collect": evolve(
         _COLLECT,
         distinct=evolve(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
+from fractions import Fraction
 
 from attrs import evolve
 
@@ -225,6 +226,10 @@ def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:
             return type_ == INT and isinstance(constant, int) and constant <= groups
         case "regex":
             return isinstance(constant, str) and regexes.is_regex(constant) and _ends(constant, argument)
+        case "buckets" | "bounds":
+            return type_.element is not None and type_.element.is_numeric
+        case "share":
+            return type_.is_numeric and isinstance(constant, int | Fraction) and 0 <= constant <= 1
         case "value":
             return type_.element is None
         case "same":
@@ -349,6 +354,8 @@ def _converted(kind: str, argument: Expression, type_: Type, text: str) -> str:
         return text if type_ == wanted else f"CAST({text} AS {wanted.spark})"
     if kind == "group":
         return text
+    if kind == "share" and isinstance(argument, Literal):
+        return DOUBLE.sql(DOUBLE.value(argument))
     if kind == "whole" or kind in BOUNDS:
         low, high = BOUNDS.get(kind, (-(2**31), 2**31 - 1))
         if (

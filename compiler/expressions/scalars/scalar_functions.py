@@ -14,6 +14,7 @@ from typing import Literal as OneOf
 
 from attrs import frozen
 
+from cedilla.compiler.expressions.aggregates import histograms
 from cedilla.compiler.expressions.scalars import conversion_sql, scalar_sql
 from cedilla.compiler.expressions.scalars.scalar_sql import LENGTHS, MONTHS, Writer
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type, decimals
@@ -89,6 +90,9 @@ ARGUMENTS = {
         "1",
         "as in `regexp_extract(s, '([a-z]+)', 1)`",
     ),
+    "buckets": Kind("a list of counts", "buckets", "as `list of long` reads `buckets` of OpenTelemetry"),
+    "bounds": Kind("a list of bounds", "bounds", "as `list of double` reads `bounds` of OpenTelemetry"),
+    "share": Kind("a constant between 0 and 1", "0.9", "as in `histogram_quantile(buckets, bounds, 0.95)`"),
     "replacement": Kind(r"a constant without $ and \ ", "'x'", "as in `regexp_replace(s, '[a-z]+', 'x')`"),
 }
 FORMAT = re.compile(r"yyyy|MM|dd|HH|mm|ss|SSS|[-/:., _]|'[^']+'")
@@ -251,6 +255,8 @@ FUNCTIONS: dict[str, Function] = {
     **_row("rlike regexp_like regexp", "string regex", BOOLEAN),
     **_row("regexp_extract", "string regex group", STRING),
     **_row("regexp_replace", "string regex replacement", STRING),
+    # lists
+    **_row("histogram_quantile", "buckets bounds share", DOUBLE, histograms.quantile_of_one),
     # hashes
     **_row("hash", "value*", INT, scalar_sql.hashed, "always"),
     **_row("crc32", "string", LONG),

@@ -203,6 +203,8 @@ def in_declared_unit(
 
 def unit_of_call(function: str, arguments: Sequence[str | None]) -> str | None:
     """Returns the unit of an aggregate function's result, from those of its arguments."""
+    if function == "histogram_quantile" and len(arguments) > 1:
+        return arguments[1]
     unit = next(iter(arguments), None)
     if unit is None:
         return None

@@ -40,6 +40,8 @@ FIELDS_OF = {
     "max": ("histogram", "exponentialHistogram"),
     "buckets": ("histogram",),
     "bounds": ("histogram",),
+    "quantiles": ("summary",),
+    "quantile_values": ("summary",),
 }
 """The kinds of metrics whose points have a field, for fields that not all kinds have."""
 _NAMED = {f"AGGREGATION_TEMPORALITY_{name.upper()}": name for name in TEMPORALITIES.values()}
@@ -319,6 +321,10 @@ def _field(name: str, metric: Mapping[str, Any], kind: str, point: Mapping[str, 
             return _present(_integer(point.get("count")), 0)
         case "sum" if kind == "summary":
             return _present(point.get("sum"), 0)
+        case "quantiles" | "quantile_values":
+            key = "quantile" if name == "quantiles" else "value"
+            listed = _objects(point, "quantileValues")
+            return [_bound(_present(item.get(key), 0)) for item in listed] or None
         case "buckets" | "bounds":
             listed = point.get("bucketCounts" if name == "buckets" else "explicitBounds")
             read = _integer if name == "buckets" else _bound

@@ -20,6 +20,7 @@ from cedilla.compiler.operators import Call
 from cedilla.runtime.connectors.records.rejections import beyond
 from cedilla.runtime.engines.plain.evaluate import Row, evaluate
 from cedilla.runtime.engines.plain.scalars.arithmetic import double, is_odd, loses_digits
+from cedilla.runtime.engines.plain.scalars.histograms import histogram_quantile
 from cedilla.runtime.engines.plain.scalars.numbers import rounded
 from cedilla.runtime.engines.plain.scalars.order import comparable, equal, rank
 
@@ -178,6 +179,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mode": _mode,
     "median": lambda x: _quantile(x, [Fraction(1, 2)]),
     "quantile": _quantile,
+    "histogram_quantile": lambda x, y, share: histogram_quantile(zip(x, y, strict=True), share[0]),
     "collect": list,
     "string_agg": lambda x, by: by[0].join(x),
     "largest": lambda x, count: sorted(x, key=rank, reverse=True)[: count[0]],

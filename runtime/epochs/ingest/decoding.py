@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from cedilla.compiler.expressions.types import LARGEST, Type, column
@@ -11,7 +11,9 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.composition import Bent, affine_of
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.runtime.connectors.formats.element_texts import element_wise
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.engines.spark.columns import data_type
 from cedilla.runtime.engines.spark.lookups import Lookups
 
 
@@ -43,12 +45,17 @@ def decoded_value(source: str, name: str, state: SourceState, lookups: Lookups) 
         return lookups.expression(
             ("decoded", source, name), tree, partial(_exact, value, raw, state.types[name])
         )
+    kind = data_type(state.types[name])
     return lookups.expression(
         ("decoded", source, name),
         tree,
-        lambda f: f.sql(value),
-        partial(sql_over, value),
+        lambda f: element_wise(f.sql, value, kind),
+        lambda numbers: element_wise(partial(_over, numbers), value, kind),
     )
+
+
+def _over(numbers: Sequence[str], value: str) -> str:
+    return sql_over(value, numbers)
 
 
 def _exact(value: str, raw: Type, type_: Type, function: Affine | Bent) -> str:

@@ -101,7 +101,7 @@ def otel_schema_command(
     show(changes, output, texts, console)
 
 
-@import_group.command(
+@import_command.command(
     "registry",
     short_help="Import the versions of a subject of a registry of schemas.",
     epilog="Documentation: docs/kafka.md",

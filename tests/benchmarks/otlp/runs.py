@@ -14,7 +14,7 @@ COLUMNS = "service STRING, minute TIMESTAMP, latency DOUBLE, n BIGINT"
 
 
 def run_query(session: SparkSession, folder: str, rows: int, epochs: int) -> dict[str, Any]:
-    """The query of `make demo-otel` over files of requests."""
-    text = (ROOT / "queries" / "otel.rq").read_text()
+    """The averages of `make demo-otel` over files of requests."""
+    text = (ROOT / "tests" / "benchmarks" / "otlp" / "latency.rq").read_text()
     sources = {"latency": str(Size(rows, epochs).folder)}
     return engines.run_cedilla(session, folder, text, sources, "averages", files_per_epoch=1)

@@ -49,6 +49,7 @@ _ANY = pa.struct(
     ]
 )
 _ATTRIBUTES = pa.list_(pa.struct([("key", pa.string()), ("value", _ANY)]))
+_QUANTILES = pa.list_(pa.struct([("quantile", pa.float64()), ("value", pa.float64())]))
 _WRITTEN: Mapping[str, Mapping[str, pa.DataType]] = {
     "start": {MOMENTS["start"]: pa.string()},
     "time": {MOMENTS["time"]: pa.string()},
@@ -59,6 +60,8 @@ _WRITTEN: Mapping[str, Mapping[str, pa.DataType]] = {
     "max": {"max": pa.float64()},
     "buckets": {"bucketCounts": pa.list_(pa.string())},
     "bounds": {"explicitBounds": pa.list_(pa.float64())},
+    "quantiles": {"quantileValues": _QUANTILES},
+    "quantile_values": {"quantileValues": _QUANTILES},
 }
 """The JSON types of a data point's fields."""
 _WHOLE = "^-?[0-9]{1,19}$"
@@ -203,6 +206,9 @@ def _column(kind: Kind, keys: FieldPath, type_: Type) -> pa.Array:
             return _of_lists(kind.points.values.field("bucketCounts"), _counts, type_)
         case "bounds":
             return _of_lists(kind.points.values.field("explicitBounds"), _bounds, type_)
+        case "quantiles" | "quantile_values":
+            lists = kind.points.values.field("quantileValues")
+            return _of_lists(_members(lists, "quantile" if root == "quantiles" else "value"), _bounds, type_)
         case "sum" | "min" | "max":
             return _of_doubles(kind.points.values.field(root), type_)
         case _:
@@ -324,7 +330,18 @@ def _moments(nanoseconds: pa.Array, type_: Type) -> pa.Array:
     )
 
 
+def _members(lists: pa.ListArray, name: str) -> pa.ListArray:
+    """Returns the lists of a field of objects in lists; a number that is left out is 0."""
+    if lists.flatten().null_count:
+        raise Refused
+    values = lists.flatten().field(name).fill_null(0)
+    members = pa.ListArray.from_arrays(_offsets(lists), values)
+    return pc.if_else(pc.greater(pc.list_value_length(lists), 0), members, None)
+
+
 def _of_lists(lists: pa.ListArray, texts_of: Callable[[pa.Array], pa.Array], type_: Type) -> pa.Array:
+    if type_.element is not None:
+        return _of_numbers_in(lists, type_.element)
     if type_.name != "string":
         return _none(lists, type_)
     if lists.flatten().null_count:
@@ -333,6 +350,21 @@ def _of_lists(lists: pa.ListArray, texts_of: Callable[[pa.Array], pa.Array], typ
     texts = pc.binary_join(pa.ListArray.from_arrays(_offsets(lists), values), ", ")
     texts = pc.binary_join_element_wise("[", texts, "]", "")
     return pc.if_else(lists.is_valid(), texts, None)
+
+
+def _of_numbers_in(lists: pa.ListArray, element: Type) -> pa.Array:
+    """Returns lists of numbers. Infinities and NaN are read one by one."""
+    values = lists.flatten()
+    if values.null_count:
+        raise Refused
+    if element.name == "double":
+        numbers = pc.add(_of_doubles(values, element), 0.0)
+        if not pc.all(pc.is_finite(numbers)).as_py():
+            raise Refused
+    else:
+        numbers = _of_whole(_whole(values), element)
+    listed = pa.ListArray.from_arrays(_offsets(lists), numbers)
+    return pc.if_else(lists.is_valid(), listed, None)
 
 
 def _counts(texts: pa.Array) -> pa.Array:

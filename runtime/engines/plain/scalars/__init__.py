@@ -6,7 +6,15 @@ Values are those of `runtime/engines/plain/evaluate.py`.
 from collections.abc import Callable
 from typing import Any
 
-from cedilla.runtime.engines.plain.scalars import choices, conversions, hashes, numbers, strings, times
+from cedilla.runtime.engines.plain.scalars import (
+    choices,
+    conversions,
+    hashes,
+    histograms,
+    numbers,
+    strings,
+    times,
+)
 
 VALUES: dict[str, Callable[..., Any]] = {
     **numbers.VALUES,
@@ -15,6 +23,7 @@ VALUES: dict[str, Callable[..., Any]] = {
     **hashes.VALUES,
     **times.VALUES,
     **conversions.VALUES,
+    **histograms.VALUES,
 }
 """Name of a function -> its result for arguments of its kinds."""
 

@@ -26,6 +26,8 @@ def as_kind(kind: str, value: Any) -> Any:
             return value.astimezone(UTC) if isinstance(value, datetime) else midnight(value)
         case "date":
             return value.astimezone(UTC).date() if isinstance(value, datetime) else value
+        case "buckets" | "bounds":
+            return value
         case _:
             return number(value)
 

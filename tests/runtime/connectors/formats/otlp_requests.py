@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import Type, array_of
 from cedilla.runtime.connectors.formats.otlp.batches import PointBatches
 from cedilla.runtime.connectors.records.otlp import KINDS, PointReader
 from tests.kit.otlp import request
@@ -31,6 +31,11 @@ TYPES = {
     "least": Type("double"),
     "buckets": Type("string"),
     "bounds": Type("string"),
+    "counts": array_of(Type("long")),
+    "edges": array_of(Type("double")),
+    "quantiles": array_of(Type("double")),
+    "levels": array_of(Type("double")),
+    "quantile_values": Type("string"),
     "service": Type("string"),
     "host": Type("string"),
     "route": Type("string"),
@@ -53,6 +58,9 @@ PATHS = {
     "share": ("attribute", "share"),
     "ok": ("attribute", "ok"),
     "price": ("attribute", "price"),
+    "counts": ("buckets",),
+    "edges": ("bounds",),
+    "levels": ("quantile_values",),
     "library": ("scope", "name"),
     "conventions": ("schema",),
 }
@@ -145,6 +153,9 @@ class Writer:
             fields |= {
                 "bucketCounts": self.list(lambda: self.chance.choice(NUMBERS), 3),
                 "explicitBounds": self.list(lambda: self.chance.choice(BOUNDS), 4),
+                "quantileValues": self.list(
+                    lambda: self.object(quantile="0.5", value=self.chance.choice(BOUNDS)), 2
+                ),
             }
         return self.object(**fields)
 
