@@ -150,7 +150,17 @@ class Broker:
         properties = {key.replace("_", "."): value for key, value in config.items()}
         topic = library("confluent_kafka.admin").NewTopic(name, partitions, 1, config=properties)
         admin.create_topics([topic])[name].result(_SECONDS)
+        end = time.monotonic() + _SECONDS
+        while not self._has_leaders(name, partitions):
+            assert time.monotonic() < end, f"{name} has no leaders"
         return f"{self.address}/{name}"
+
+    def _has_leaders(self, name: str, partitions: int) -> bool:
+        """Returns True once a new topic answers, which takes a while on a busy machine."""
+        try:
+            return len(self.ends(name)) == partitions
+        except library().KafkaException:
+            return False
 
     def configure(self, name: str, **config: str) -> None:
         """Changes the configuration of a topic."""

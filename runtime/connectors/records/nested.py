@@ -28,6 +28,7 @@ from cedilla.compiler.plan.field_paths import (
     outer_keys,
     path_text,
 )
+from cedilla.compiler.plan.record_fields import origin_text
 from cedilla.runtime.connectors.records import json_objects
 from cedilla.runtime.connectors.records.csv_records import number_in
 from cedilla.runtime.connectors.records.json_objects import (
@@ -236,4 +237,5 @@ def all_paths(paths: Paths) -> Iterator[FieldPath]:
 def read_from(name: str, paths: Paths) -> str:
     """Returns the path of an attribute for the end of a message; empty if it has none."""
     keys = paths.get(name, ())
-    return f" (read from {path_text(keys)})" if keys and path_text(keys) != name else ""
+    text = origin_text(keys) or path_text(keys)
+    return f" (read from {text})" if keys and text != name else ""

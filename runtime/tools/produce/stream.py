@@ -27,7 +27,7 @@ from cedilla.runtime.tools.produce.topics import Sent
 from cedilla.runtime.tools.simulation.table_domains import with_permitted_domains
 from cedilla.runtime.tools.stream_tools.places import OrderedStream, streams_at, with_schema
 from cedilla.runtime.tools.stream_tools.row_texts import json_line
-from cedilla.runtime.tools.stream_tools.schema import Schema, declared_schema
+from cedilla.runtime.tools.stream_tools.schema import Schema, declared_schema, of_values
 from cedilla.runtime.tools.stream_tools.stream_checker import StreamChecker
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Stream:
         try:
             at = isinstance(to, str | Path)
             streams = streams_at(self.name, markers, declared) if at else [OrderedStream(self.name, iter(()))]
-            schema, streams = with_schema(streams, declared)
+            schema, streams = with_schema(streams, None if declared is None else of_values(declared))
             self._source: Source = schema.source
             if isinstance(self._tuples, Sent):
                 self._tuples.check_key(self._source)

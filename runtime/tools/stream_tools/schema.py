@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.passes import plan_query
 from cedilla.compiler.plan import Attribute, Source
+from cedilla.compiler.plan.record_fields import origin_text
 from cedilla.grammar.diagnostics import DiagnosticError, Span
 from cedilla.grammar.parser import parse_accent, parse_query
 from cedilla.grammar.syntax import AddAttribute
@@ -31,6 +32,15 @@ class Schema:
 
     source: Source
     declared: bool
+
+
+def of_values(schema: Schema) -> Schema:
+    """Returns the schema for a sender of values: the fields of records, which it does not write, may be missing."""
+    attributes = [
+        evolve(attribute, optional=attribute.optional or origin_text(attribute.keys) is not None)
+        for attribute in schema.source.attributes
+    ]
+    return evolve(schema, source=evolve(schema.source, attributes=attributes))
 
 
 def declared_schema(text: str) -> Schema:

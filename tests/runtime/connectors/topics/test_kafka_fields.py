@@ -11,7 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla import Options
+from cedilla.produce import Stream
 from cedilla.runtime.tools.simulation.simulation import simulate
+from tests.kit.command import cedilla
 from tests.kit.kafka import Broker, accent, closed
 from tests.kit.stream import is_tuple, read_output
 from tests.runtime.connectors.topics.topic_query import TopicQuery
@@ -97,7 +99,7 @@ def test_events_of_the_cloud_in_binary_mode(kafka: Broker, sail: SparkSession, t
         (4, "RQ302"),
         (5, "RQ301"),
     ]
-    assert "noon" in query.quarantine()[0]["reason"]
+    assert query.quarantine()[0]["reason"] == '`at` is no timestamp: "noon" (read from header "ce_time")'
     assert b"\xff" in b64decode(query.quarantine()[2]["bytes"])
     # What reads the topic without an engine gives the same.
     simulate(query.text, Options(sinks={"out": str(tmp_path / "simulated")}))
@@ -148,3 +150,20 @@ def test_data_points_have_the_fields_of_their_records(
     assert json.loads(aside["raw"])["@record.offset"] == 2
     simulate(query.text, Options(sinks={"out": str(tmp_path / "simulated")}))
     assert [item for item in read_output(tmp_path / "simulated") if is_tuple(item)] == query.tuples
+
+
+def test_tools_read_the_fields_and_a_sender_writes_values(kafka: Broker, tmp_path: Path) -> None:
+    address = kafka.topic("sender", 1)
+    query = tmp_path / "q.rq"
+    query.write_text(
+        f"""stream r(k: string from record "key", ts: long) from kafka "{address}" punctuated on ts;
+        emit r to json "out";"""
+    )
+    with Stream(address, query=query) as sender:
+        sender.tuple(ts=1)
+        sender.punctuate("ts < 2")
+    kafka.send_record("sender", {"ts": 3}, key="a")
+    checked = cedilla("validate", address, "--query", str(query))
+    assert checked.exit_code == 1
+    assert "1 findings (RQ302: 1)" in checked.output
+    assert "sender/0:0" in checked.output

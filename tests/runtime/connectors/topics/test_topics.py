@@ -448,3 +448,8 @@ def test_the_client_is_named_where_it_is_not_installed(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     error = error_of(library)
     assert (error.code, error.help) == ("RQ442", "pip install 'cedilla[kafka]'")
+
+
+def test_a_question_that_no_broker_answers_is_an_error() -> None:
+    state = TopicState(Topic("localhost:1", "none"), "nobody reads", 0.5)
+    assert [error_of(ask).code for ask in (state.identity, state.is_compacted)] == ["RQ444", "RQ444"]
