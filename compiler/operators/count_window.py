@@ -71,7 +71,7 @@ class CountWindow(Operator):
         keys = ", ".join(self.per) or "everything"
         return Invariants(
             "every tuple, with the number of its window",
-            "whatever its input closes",
+            "everything that its input closes",
             f"counters once {keys} is closed",
         )
 

@@ -64,12 +64,12 @@ class Distinct(Operator):
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         if not self.on:
             return Invariants(
-                "the first of equal tuples", "whatever its input closes", "tuples that are closed"
+                "the first of equal tuples", "everything that its input closes", "tuples that are closed"
             )
         keys = ", ".join(self.on)
         return Invariants(
             f"the first tuple of each {keys}",
-            "whatever its input closes",
+            "everything that its input closes",
             f"values of {keys} that are closed",
         )
 

@@ -49,7 +49,9 @@ class Intersect(Coordinated):
         return vacancies(inputs, promised, (0, 1))
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        propagates = "whatever both inputs have closed, or one of them, if no tuple of it waits for the other"
+        propagates = (
+            "everything that both inputs have closed, or one of them, if no tuple of it waits for the other"
+        )
         if self.all:
             return Invariants(
                 "each tuple as often as both inputs have it",

@@ -373,7 +373,7 @@ class Join(Matching):
         (left, right), names = self.inputs, [", ".join(self.keys(side)) for side in (0, 1)]
         return Invariants(
             "each pair of tuples with equal join attributes",
-            "whatever both inputs have closed by the join attributes, or one of them, if no tuple of it is kept",
+            "everything that both inputs have closed by the join attributes, or one of them, if no tuple of it is kept",
             f"tuples of `{left}` once `{right}` has closed their {names[1]}, and tuples of `{right}` once `{left}` "
             f"has closed their {names[0]}",
         )
@@ -415,7 +415,7 @@ class Filtering(Matching):
         (left, right), names = self.inputs, [", ".join(self.keys(side)) for side in (0, 1)]
         return Invariants(
             passes,
-            f"whatever `{left}` has closed, if `{right}` has closed its {names[1]} or no tuple of it is kept",
+            f"everything that `{left}` has closed, if `{right}` has closed its {names[1]} or no tuple of it is kept",
             f"tuples of `{left}` at their match or once `{right}` has closed their {names[1]}, and values of "
             f"{names[1]} once `{left}` has closed {names[0]}",
         )

@@ -33,7 +33,7 @@ class Limit(Operator):
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(
             f"the first {self.count} tuples",
-            f"whatever its input closes, and everything after {self.count} tuples",
+            f"everything that its input closes, and everything after {self.count} tuples",
             "its count once it has reached that number",
         )
 

@@ -79,7 +79,7 @@ class Minus(Operator):
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         left, right = (f"`{name}`" for name in self.inputs)
         propagates = (
-            f"whatever both inputs have closed, or {left} alone, if {right} has decided all tuples of it"
+            f"everything that both inputs have closed, or {left} alone, if {right} has decided its tuples"
         )
         if self.all:
             return Invariants(

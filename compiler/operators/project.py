@@ -272,7 +272,7 @@ class Project(Operator):
         axes = _axes(items, source.types)
         dropped = [n for n in source.types if n not in axes]
         kept = ", ".join(axes) or "all tuples"
-        rule = "whatever its input closes"
+        rule = "everything that its input closes"
         if dropped:
             rule = f"values of {kept} once they are closed for every {' and every '.join(dropped)}"
         views = [axes, *_views(axes, items, source.types)]

@@ -94,7 +94,7 @@ class Rename(Operator):
         yield {self._new(n): regions.renamed(members, self._new(n)) for n, members in box.items()}
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        return Invariants("every tuple", "whatever its input closes", "stateless")
+        return Invariants("every tuple", "everything that its input closes", "stateless")
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         return renamed(promised[0], {name: self.names.get(name, name) for name in inputs[0].types})

@@ -305,7 +305,7 @@ class Running(Operator):
         keys = ", ".join(self.per) or "everything"
         return Invariants(
             f"each tuple, once all up to its {self.on} is closed{f' for its {keys}' if self.per else ''}",
-            "whatever its input closes, as far as all before it is closed, too",
+            "everything that its input closes, as far as all before it is closed, too",
             f"tuples that it has written, and the last tuple of a key once {keys} is closed",
         )
 

@@ -73,4 +73,4 @@ class Sample(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         share = f"{self.count} in {self.parts} of the values of {', '.join(self.by)}, chosen by a hash"
-        return Invariants(f"the tuples of {share}", "whatever its input closes", "stateless")
+        return Invariants(f"the tuples of {share}", "everything that its input closes", "stateless")

@@ -73,6 +73,6 @@ class Select(Operator):
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(
             "every tuple for which the condition is true",
-            "whatever its input closes, and all values that the condition excludes",
+            "everything that its input closes, and all values that the condition excludes",
             "stateless",
         )

@@ -213,7 +213,7 @@ class Session(Operator):
         keys = "".join(f"{name}, " for name in self.per)
         return Invariants(
             f"the tuples of a session, once {keys}{self.on} is closed from one gap before it to one gap after it",
-            f"whatever its input closes, once no tuple of it waits, and {self.alias} where no session can begin",
+            f"everything that its input closes, once no tuple of it waits, and {self.alias} where no session can begin",
             "tuples that it has written",
         )
 

@@ -99,7 +99,7 @@ class Sort(Operator):
         keys, others = ", ".join(self.named(0)), "before it or equal to it" if self.settled else "before it"
         return Invariants(
             f"each tuple, in order, once all tuples {others} by {keys} are closed",
-            "whatever its input closes, once no tuple of it waits",
+            "everything that its input closes, once no tuple of it waits",
             "tuples that it has written",
         )
 

@@ -52,7 +52,9 @@ class Union(Coordinated):
         return []
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        return Invariants("every tuple of both inputs", "whatever both inputs have closed", "stateless")
+        return Invariants(
+            "every tuple of both inputs", "everything that both inputs have closed", "stateless"
+        )
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         # A punctuation on an attribute that only one input has closes no tuples of the other.

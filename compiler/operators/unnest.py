@@ -60,5 +60,7 @@ class Unnest(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(
-            f"each tuple, once for every element of {self.on}", "whatever its input closes", "stateless"
+            f"each tuple, once for every element of {self.on}",
+            "everything that its input closes",
+            "stateless",
         )

@@ -225,7 +225,11 @@ class User(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         if not self.waits:
-            closed = "whatever its input closes" if len(inputs) == 1 else "whatever both inputs have closed"
+            closed = (
+                "everything that its input closes"
+                if len(inputs) == 1
+                else "everything that both inputs have closed"
+            )
             return Invariants("the result of the function for every tuple", closed, "stateless")
         group, by = each(self.foundation), "" if len(inputs) == 1 else " by both inputs"
         return Invariants(

@@ -230,7 +230,7 @@ class Window(Operator):
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(
             "each tuple, once for every window that it is in",
-            f"whatever its input closes, and {', '.join(self.names)} once all of the window is closed",
+            f"everything that its input closes, and {', '.join(self.names)} once all of the window is closed",
             "stateless",
         )
 

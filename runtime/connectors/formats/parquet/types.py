@@ -79,8 +79,8 @@ def has_halves(schema: Any) -> bool:
 
 
 class Unknown(DataType):
-    """A type that Spark does not have, with its name in Arrow, like `time32[ms]`. `shown`: the type that its values have in
-    messages and in the quarantine, if they can."""
+    """A type that Spark does not have, with its name in Arrow, like `time32[ms]`. `shown`: the type that its values
+    have in messages and in the quarantine, if they can."""
 
     def __init__(self, name: str, shown: DataType | None = None) -> None:
         self._name = name
