@@ -175,8 +175,8 @@ def functions() -> str:
     parts = [
         "# Functions\n\nArguments in brackets are optional. `...` repeats an argument. A result is undefined if an "
         "argument is, except as noted. [Functions](../language.md#functions) has the general rules. The examples are "
-        "computed when this page is written, with the buckets `[1, 2, 1]` and the bounds `[10.0, 20.0]`, and results are shown as an output in JSON has them, doubles with "
-        f"at most {_DIGITS} digits."
+        "computed when this page is written, with the buckets `[1, 2, 1]` and the bounds `[10.0, 20.0]`. Results are "
+        f"shown as an output in JSON has them, doubles with at most {_DIGITS} digits."
     ]
     names: dict[str, list[str]] = {}
     for name, function in FUNCTIONS.items():
