@@ -34,17 +34,6 @@ class _Beyond(Exception):
     """A value that its type cannot have in JSON."""
 
 
-_REFUSED = (
-    *(EOFError, ValueError, IndexError, OverflowError, TypeError, KeyError, MemoryError),
-    _Beyond,
-)
-"""The errors of fastavro, and of the readers here, for bytes that are not of a schema."""
-_MARK = secrets.token_hex(8)
-"""The mark at the end of each record in a list. No producer can know it."""
-_END = bytes([2 * len(_MARK)]) + _MARK.encode()
-_FIRST, _BETWEEN, _LAST = b'[{"r":', f',"e":"{_MARK}"}},{{"r":'.encode(), f',"e":"{_MARK}"}}]'.encode()
-
-
 @frozen(eq=False)
 class AvroReader:
     """Reads the records of one schema. `references`: the schemas that it names, each after those that it needs.
@@ -56,8 +45,6 @@ class AvroReader:
     text: str
     references: Sequence[str] = ()
     _schema: Any = field(init=False)
-    _several: Any = field(init=False)
-    """The schema of a list of records, each with a mark at its end."""
     _read: Any = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -73,33 +60,8 @@ class AvroReader:
             raise ValueError(f"its schema is not valid: {problem}") from None
         if not all(map(_is_record, schema if isinstance(schema, list) else [schema])):
             raise ValueError("its schema is not that of a record")
-        fields = [{"name": "r", "type": schema}, {"name": "e", "type": "string"}]
-        marked = {"type": "record", "name": f"with_mark_{_MARK}", "fields": fields}
         object.__setattr__(self, "_schema", schema)
-        object.__setattr__(self, "_several", {"type": "array", "items": library.parse_schema(marked, names)})
         object.__setattr__(self, "_read", library.schemaless_reader)
-
-    def lines(self, records: Sequence[bytes]) -> list[bytes | None]:
-        """Returns each record as a line, and `None` for those that `line` refuses."""
-        if len(records) > 1:
-            lines = self._together(records)
-            half = len(records) // 2
-            return [*self.lines(records[:half]), *self.lines(records[half:])] if lines is None else [*lines]
-        try:
-            return [*map(self.line, records)]
-        except ValueError:
-            return [None]
-
-    def _together(self, records: Sequence[bytes]) -> list[bytes] | None:
-        """Returns the lines of records that are read in one call; `None` if one of them is not of the schema: the mark
-        at its end is then at another place."""
-        stream = BytesIO(_varint(len(records)) + _END.join((*records, b"")) + b"\0")
-        try:
-            items = self._read(stream, self._several, None)
-        except _REFUSED:
-            return None
-        lines = _text(items).removeprefix(_FIRST).removesuffix(_LAST).split(_BETWEEN)
-        return lines if len(lines) == len(records) else None
 
     def line(self, record: bytes) -> bytes:
         """Returns a record as a line. Raises `ValueError` with the reason if it is not of the schema."""
@@ -112,26 +74,13 @@ class AvroReader:
             raise ValueError("a text of the record is not UTF-8") from None
         except _Beyond as problem:
             raise ValueError(str(problem)) from None
-        except _REFUSED:
+        except (ValueError, IndexError, OverflowError, TypeError, KeyError, MemoryError):
             or_cut = ", or is cut off" if stream.tell() == len(record) else ""
             raise ValueError(f"the record is not of its schema{or_cut}") from None
         if rest := len(record) - stream.tell():
             raise ValueError(f"the record is not of its schema: {rest} bytes are left")
-        return _text(item)
-
-
-def _text(item: Any) -> bytes:
-    text = _ENCODE(item)
-    return (_AS_NUMBER.sub(r"\1", text) if _NUMBER in text else text).encode()
-
-
-def _varint(number: int) -> bytes:
-    """Returns a number from 0 on as Avro writes it."""
-    number, parts = number << 1, list[int]()
-    while number > 0x7F:
-        parts.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*parts, number])
+        text = _ENCODE(item)
+        return (_AS_NUMBER.sub(r"\1", text) if _NUMBER in text else text).encode()
 
 
 def _library() -> Any:

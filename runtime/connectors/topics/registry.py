@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from attrs import define, field, frozen
@@ -150,39 +149,7 @@ class KeptSchemas:
         return schema
 
 
-class RecordReader(Protocol):
-    """Reads the records of one schema."""
-
-    def line(self, record: bytes) -> bytes:
-        """Returns a record as a line. Raises `ValueError` with the reason if it is not of the schema."""
-        ...
-
-    def lines(self, records: Sequence[bytes]) -> list[bytes | None]:
-        """Returns each record as a line, and `None` for those that `line` refuses."""
-        ...
-
-
-class _JsonReader:
-    """Reads records of JSON, whose schema is not asked."""
-
-    def line(self, record: bytes) -> bytes:
-        return one_line(record)
-
-    def lines(self, records: Sequence[bytes]) -> list[bytes | None]:
-        return [*map(one_line, records)]
-
-
-@frozen
-class _Unreadable:
-    """Refuses the records of a schema."""
-
-    why: str
-
-    def line(self, record: bytes) -> bytes:
-        raise ValueError(self.why)
-
-    def lines(self, records: Sequence[bytes]) -> list[bytes | None]:
-        return [None] * len(records)
+_Read = Callable[[bytes], bytes]
 
 
 @define(eq=False)
@@ -190,7 +157,7 @@ class FramedRecords:
     """Makes lines of records with the id of a schema. Any other record stays with its bytes and the reason."""
 
     schemas: KeptSchemas
-    _readers: dict[int | UUID, RecordReader] = field(init=False, factory=dict[int | UUID, RecordReader])
+    _readers: dict[int | UUID, _Read] = field(init=False, factory=dict[int | UUID, _Read])
     _unknown: dict[int | UUID, float] = field(init=False, factory=dict[int | UUID, float])
     """The time at which the registry may be asked again for an id."""
 
@@ -201,30 +168,13 @@ class FramedRecords:
 
     def lines(self, messages: Sequence[Any]) -> list[bytes | None]:
         """Returns the line of each message, and `None` for those without a value. Raises RQ442, RQ505."""
-        heads = [header_of(message, ID_HEADER) for message in messages]
-        values: list[bytes | None] = list(map(library().Message.value, messages))
-        lines, alike = list[bytes | None]([None] * len(values)), dict[bytes, list[int]]()
-        for number, value in enumerate(values):
-            if value is not None:
-                alike.setdefault(_frame(value, heads[number]), []).append(number)
-        for frame, numbers in alike.items():
-            some = [(values[number] or b"", heads[number]) for number in numbers]
-            for number, line in zip(numbers, self._lines(frame, some), strict=True):
-                lines[number] = line
-        return lines
-
-    def _lines(self, frame: bytes, records: Sequence[tuple[bytes, bytes | None]]) -> list[bytes]:
-        """Returns the lines of records with the same frame, each with the one in its header."""
-        lines: list[bytes | None] = [None] * len(records)
-        if frame and len(frame) == LENGTHS.get(frame[0]):
-            with suppress(ValueError):  # the reason of each record comes below
-                reader = self._reader(_id_in(frame))
-                lines = reader.lines([v if head is not None else v[len(frame) :] for v, head in records])
-        return [self.line(*of) if line is None else line for line, of in zip(lines, records, strict=True)]
+        heads = (header_of(message, ID_HEADER) for message in messages)
+        values = map(library().Message.value, messages)
+        return [None if v is None else self.line(v, head) for v, head in zip(values, heads, strict=True)]
 
     def line(self, value: bytes, head: bytes | None = None) -> bytes:
         """Returns the line of a record. Markers have no frame. `head`: the frame in a header. Raises RQ442, RQ505."""
-        frame = _frame(value, head)
+        frame = frame_of(value) if head is None else head
         if not frame:
             if not value or (value.lstrip().startswith(b"{") and _MARKER in value):
                 return one_line(value)
@@ -232,11 +182,11 @@ class FramedRecords:
         if len(frame) != LENGTHS.get(frame[0]):
             return packed(value, fault="the record is cut off in the id of its schema")
         try:
-            return self._reader(_id_in(frame)).line(value[len(frame) :] if head is None else value)
+            return self._reader(_id_in(frame))(value[len(frame) :] if head is None else value)
         except ValueError as problem:
             return packed(value, fault=str(problem))
 
-    def _reader(self, id_: int | UUID) -> RecordReader:
+    def _reader(self, id_: int | UUID) -> _Read:
         """Returns the reader of a schema. Raises `ValueError` with the reason if it cannot be read."""
         if (reader := self._readers.get(id_)) is not None:
             return reader
@@ -250,23 +200,24 @@ class FramedRecords:
         return reader
 
 
-def _frame(value: bytes, head: bytes | None) -> bytes:
-    """Returns the frame of a record: that in its header, else the one with which it begins."""
-    return frame_of(value) if head is None else head
-
-
 def _id_in(frame: bytes) -> int | UUID:
     return int.from_bytes(frame[1:]) if len(frame) == LENGTHS[0] else UUID(bytes=frame[1:])
 
 
-def _reader_of(schema: RegisteredSchema, id_: int | UUID) -> RecordReader:
+def _reader_of(schema: RegisteredSchema, id_: int | UUID) -> _Read:
+    why = f"its schema {id_} is of {schema.kind.capitalize()}, and Avro and JSON are read"
     match schema.kind:
         case "AVRO":
             try:
-                return AvroReader(schema.text, schema.references)
+                return AvroReader(schema.text, schema.references).line
             except ValueError as problem:
-                return _Unreadable(f"{problem} (schema {id_})")
+                why = f"{problem} (schema {id_})"
         case "JSON":
-            return _JsonReader()
-        case kind:
-            return _Unreadable(f"its schema {id_} is of {kind.capitalize()}, and Avro and JSON are read")
+            return one_line
+        case _:
+            pass
+
+    def refuse(record: bytes) -> bytes:
+        raise ValueError(why)
+
+    return refuse

@@ -176,49 +176,6 @@ def test_damaged_records_are_tuples_or_refused_with_a_reason() -> None:
     assert 1_000 < refused < 5_000
 
 
-def test_records_that_are_read_together_are_those_that_are_read_alone() -> None:
-    chance, reader = Random(11), AvroReader(json.dumps(WHOLE))
-    for _ in range(200):
-        records: list[bytes] = []
-        for _ in range(chance.randrange(40)):
-            tags = [chance.choice(["a", 'x","e":"', "ü" * 90]) for _ in range(chance.randrange(3))]
-            item = {
-                "at": AT,
-                "t": chance.choice([None, 1.5]),
-                "state": "ON",
-                "price": Decimal("1.50"),
-                "tags": tags,
-            }
-            record = bytearray(avro(WHOLE, item))
-            if chance.random() < 0.1:
-                record[chance.randrange(len(record))] = chance.randrange(256)
-            if chance.random() < 0.05:
-                record = record[: chance.randrange(len(record))]
-            if chance.random() < 0.05:
-                record += b"\0"
-            records.append(bytes(record))
-        assert reader.lines(records) == [alone(reader, record) for record in records]
-
-
-def alone(reader: AvroReader, record: bytes) -> bytes | None:
-    try:
-        return reader.line(record)
-    except ValueError:
-        return None
-
-
-def test_many_records_are_read_in_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is damaged divides those around it into halves."""
-    calls: list[int] = []
-    read = fastavro.schemaless_reader
-    monkeypatch.setattr(fastavro, "schemaless_reader", lambda *of: (calls.append(1), read(*of))[1])
-    reader = AvroReader(json.dumps(WHOLE))
-    assert len(reader.lines([RECORD] * 1_000)) == 1_000
-    assert len(calls) == 1
-    assert reader.lines([RECORD] * 500 + [b"\0"] + [RECORD] * 500).count(None) == 1
-    assert len(calls) < 30
-
-
 def test_the_package_is_named_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastavro", None)
     error = error_of(lambda: AvroReader(json.dumps(WHOLE)))
