@@ -196,6 +196,18 @@ def test_plans_are_stored_with_all_that_can_change() -> None:
     assert not later.in_force(8).is_of(plan)
 
 
+def test_another_registry_holds_at_once() -> None:
+    """Ids that the checkpoint has of the old one are asked for again."""
+    query = """stream r(n: int) from kafka "h:9092/r" registry "http://old:8081"; emit r to json "o";"""
+    reference = ran(compile_query(query).plan, [("r", {"n": 1})])
+    changes, goes_on = edited(reference, query.replace("old", "new"))
+    assert changes.effect == "at once"
+    assert "`registry`" in changes_text(changes)
+    assert goes_on.plan.source_of["r"].registry == "http://new:8081"
+    stored = StoredPlans.load(json.loads(json.dumps(StoredPlans.start(compile_query(query).plan).dump())))
+    assert not stored.plans[0].is_of(goes_on.plan)
+
+
 def test_run_refuses_what_nobody_has_confirmed() -> None:
     reference = ran(compile_query(QUERY).plan, STREAM)
     plan = compile_query(edit("avg by => max by")).plan
