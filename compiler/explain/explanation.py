@@ -151,7 +151,7 @@ def spark_flow(program: str) -> str:
 _LEGEND = (
     "F   foundation: attributes that cannot be dropped",
     "M   merge: an accent on one waits until both inputs have it",
-    "A   accumulate: attributes that are folded away; an accent for some of their values waits for all",
+    "A   accumulate: attributes that the output lacks; an accent for some of their values waits for all",
     "∅   none",
 )
 
@@ -163,8 +163,7 @@ def explain_text(
     texts: Mapping[str, str] | None = None,
     width: int = WIDTH,
 ) -> str:
-    """Shows the plan as a tree, root first, then reactions to accents, state, settings, warnings and a
-    legend.
+    """Shows a legend, the plan as a tree, root first, then reactions to accents, state, settings and warnings.
 
     `texts`: source name -> text, to show the positions of warnings. Only a single longer word makes a line
     exceed `width`.
@@ -172,6 +171,8 @@ def explain_text(
     paint = painter(color)
     parts = ["\n".join(line for node in tree(plan) for line in _node(plan, node, width, paint))]
     if plan.operators:
+        legend = [line for text in _LEGEND for line in wrapped(text, width - 2, "    ")]
+        parts.insert(0, "\n".join([paint("legend", BOLD), *(f"  {line}" for line in legend)]))
         parts.append("\n".join([paint("accents", BOLD), *_accents(plan, width)]))
     if kept := list(_state(safety(plan), width)):
         parts.append("\n".join([paint("state", BOLD), *kept]))
@@ -184,9 +185,6 @@ def explain_text(
     parts.append("\n".join([head.replace("settings", paint("settings", BOLD), 1), *more]))
     if rendered := render(warnings, texts or {}):
         parts.append(fitted(rendered, width))
-    if plan.operators:
-        legend = [line for text in _LEGEND for line in wrapped(text, width - 2, "    ")]
-        parts.append("\n".join([paint("legend", BOLD), *(f"  {line}" for line in legend)]))
     return "\n\n".join(parts)
 
 

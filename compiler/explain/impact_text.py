@@ -15,13 +15,15 @@ from cedilla.compiler.explain.tuple_units import TupleUnits, tuple_units
 from cedilla.compiler.explain.wrapping import WIDTH, laid_out, wrapped
 from cedilla.compiler.operators.shared.base import KINDS, Kind
 from cedilla.compiler.plan import Plan
+from cedilla.grammar.diagnostics.printable import counted
 
 _Row = tuple[str, str, str, str]
 """Accent, verdict, the attributes that it reaches or the code that ends the query, and the reason."""
 
 
 def evolution_text(plan: Plan, width: int = WIDTH) -> str:
-    """Returns a table per source; attributes with equal impacts share rows.
+    """Returns the changes that end the query, and a table per source, the gravest first; attributes with equal impacts
+    share rows.
 
     Only a single longer word makes a line exceed `width`.
     """
@@ -30,21 +32,67 @@ def evolution_text(plan: Plan, width: int = WIDTH) -> str:
     for units in tuple_units(plan):
         more.setdefault((units.source, units.attribute), []).extend(_units(units))
     by_source: dict[str, dict[str, list[AccentImpact]]] = {}
-    for impact in impacts(plan):
+    every = [*impacts(plan)]
+    parts += [_ending(every)]
+    for impact in every:
         by_source.setdefault(impact.source, {}).setdefault(impact.attribute, []).append(impact)
     for name, by_attribute in by_source.items():
         others = [attribute.name for attribute in plan.source_of[name].attributes]
         alike: dict[tuple[_Row, ...], list[str]] = {}
         for attribute, of_attribute in by_attribute.items():
-            rows = (*_block(of_attribute, others), *more.get((name, attribute), ()))
+            rows = _by_severity((*_block(of_attribute, others), *more.get((name, attribute), ())))
             alike.setdefault(rows, []).append(attribute)
-        parts.append("\n".join([name, *_lines(alike, width)]))
+        gravest_first = dict(sorted(alike.items(), key=lambda item: _severity(item[0][0])))
+        parts.append("\n".join([name, *_lines(gravest_first, width)]))
     signs = f"legend: {', '.join(f'{SIGNS[kind]} {kind.title()}' for kind in KINDS)}, {OTHER} a new attribute"
     signs += (
         "; renames, recodes, swaps and missing values are undone at the source; a rule of the theory, as J3, "
     )
     signs += "is in `cedilla docs rules`; a described accent has the remarks of its plain one, too"
-    return "\n\n".join([*parts, "\n".join(wrapped(signs, width, "  "))])
+    head, *tables = parts
+    texts = ("\n".join(wrapped(text, width, "  ")) for text in (head, signs))
+    return "\n\n".join([next(texts), *tables, next(texts)])
+
+
+_SEVERITIES = (
+    "aborts",
+    "accumulates",
+    "coordinates",
+    "propagates",
+    "absorbed",
+    "ignored",
+    "refused",
+    "cannot come",
+)
+"""Verdicts; those that concern an operator of a run most come first."""
+_DOING: dict[Kind, str] = {"add": "adding", "drop": "dropping", "alter": "altering"}
+
+
+def _severity(row: _Row) -> int:
+    return _SEVERITIES.index(row[1]) if row[1] in _SEVERITIES else len(_SEVERITIES)
+
+
+def _by_severity(rows: Iterable[_Row]) -> tuple[_Row, ...]:
+    """Sorts rows by their verdicts. A row without an accent belongs to the one before it."""
+    groups: list[list[_Row]] = []
+    for row in rows:
+        if row[0] or not groups:
+            groups.append([])
+        groups[-1].append(row)
+    return tuple(row for group in sorted(groups, key=lambda group: _severity(group[0])) for row in group)
+
+
+def _ending(every: Iterable[AccentImpact]) -> str:
+    """Returns the plain changes that end the query, in words."""
+    ending: dict[Kind, list[str]] = {}
+    for impact in every:
+        if not impact.mentions and not impact.offset and (impact.why or "").startswith("aborts"):
+            ending.setdefault(impact.kind, []).append(f"{impact.source}.{impact.attribute}")
+    count = sum(map(len, ending.values()))
+    if not count:
+        return "no plain change ends this query"
+    texts = (f"{_DOING[kind]} {', '.join(names)}" for kind, names in ending.items())
+    return f"{counted(count, 'change')} would end this query: {'; '.join(texts)}"
 
 
 def accent_rows(plan: Plan, source: str, attribute: str) -> list[str]:
@@ -151,7 +199,7 @@ def _groups(impact: AccentImpact, before: Iterable[Outcome]) -> list[_Group]:
         notes = tuple(note for note in outcome.notes if (outcome.emit, note) not in plain)
         names = ", ".join(name for name in outcome.attributes)
         reached = outcome.emit if names == impact.attribute else f"{outcome.emit}: {names}" if names else ""
-        groups.setdefault((outcome.verdict, notes), []).append(reached or f"not {outcome.emit}")
+        groups.setdefault((outcome.verdict, notes), []).append(reached or f"not in {outcome.emit}")
     is_plain = not impact.mentions and not impact.offset
     why = (impact.why,) if impact.why is not None and is_plain else ()
     return [
@@ -180,7 +228,7 @@ def _units(units: TupleUnits) -> Iterator[_Row]:
         yield label, "propagates", ", ".join(units.announced), "Alters from the start on"
     places: dict[str, list[str]] = {}
     for emit, relation in units.absorbed:
-        places.setdefault(relation, []).append(f"not {emit}")
+        places.setdefault(relation, []).append(f"not in {emit}")
     for number, (relation, emits) in enumerate(places.items()):
         stays = f"stays in {units.unit}" + (
             f", until unit({units.attribute}, ...) of all tuples" if relation else ""

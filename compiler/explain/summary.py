@@ -20,7 +20,7 @@ from cedilla.grammar.diagnostics import Diagnostic, render
 _MORE = "more: cedilla explain --words, --full, --evolution, --spark"
 _LEGEND = (
     "F foundation: cannot be dropped; M merge: an accent waits until both inputs have it; "
-    "A accumulate: folded away, an accent for some of its values waits for all"
+    "A accumulate: not in the output, an accent for some of its values waits for all"
 )
 _PLAIN_PARAMETERS = {"predicate", "items", "names", "keys", "calls", "function", "shape"}
 """Parameters that are shown without their name."""
@@ -72,7 +72,7 @@ def node_lines(plan: Plan, item: Source | Operator, state_safety: Safety) -> tup
     """Returns what a source or operator is, and lines on its promises, or on its state and its reactions."""
     if isinstance(item, Source):
         return _source_head(item), [_promises(item), *unit_lines(item.units), *stated_accents(item)]
-    lines = [keeps(state_safety.of(item.name)), _accents(plan, item, state_safety)]
+    lines = [keeps(_needed(plan, state_safety.of(item.name))), _accents(plan, item, state_safety)]
     return _head(item), [*filter(None, lines), *new_units(plan, item)]
 
 
@@ -81,7 +81,7 @@ def _signed_lines(plan: Plan, item: Source | Operator, state_safety: Safety) -> 
     if isinstance(item, Source):
         return node_lines(plan, item, state_safety)
     inputs = plan.inputs_of(item)
-    invariants, bounds = item.invariants(inputs), state_safety.of(item.name)
+    invariants, bounds = item.invariants(inputs), _needed(plan, state_safety.of(item.name))
     forgets = [f"forgets {invariants.purges}"] if item.stateful else []
     lines = (
         (signature_text(item, inputs), f"writes {invariants.passes}", f"closes {invariants.propagates}"),
@@ -135,6 +135,15 @@ def keeps(bounds: Iterable[StateBound]) -> str:
     )
 
 
+def _needed(plan: Plan, bounds: Iterable[StateBound]) -> list[StateBound]:
+    """Returns the state that waits for a stream; tables have ended before its first tuple."""
+
+    def is_stream(relation: str) -> bool:
+        return any(not node.table for node in plan.ancestors(relation) if isinstance(node, Source))
+
+    return [b for b in bounds if b.memory.accents or is_stream(b.operator.inputs[b.memory.side])]
+
+
 def _until(bound: StateBound) -> str:
     if bound.verdict == "bounded":
         return f" {bound.because}" if bound.because.startswith("until ") else f", {bound.because}"
@@ -157,7 +166,7 @@ def _accents(plan: Plan, operator: Operator, state_safety: Safety) -> str:
     if any(
         reactions.get((name, OTHER, "alter")) in ("propagates", "coordinates") for name in operator.inputs
     ):
-        clauses.append("passes other accents on" if clauses else "passes accents on")
+        clauses.append(f"{'other' if clauses else 'all'} changes reach the output")
     return "; ".join(clauses)
 
 
@@ -233,15 +242,15 @@ def _partial(plan: Plan, operator: Operator, state_safety: Safety) -> Iterator[s
     if finite:
         domains = " or ".join(f"all of `{text}`" for text in finite.values())
         whole = domains if len(domains) <= _MAX_DOMAIN else f"all values of {_names(finite, ' or ')}"
-        yield f"an Alter for some {_names(finite, ' or ')} waits until {whole} have it"
+        yield f"an Alter for some {_names(finite, ' or ')} is announced when {whole} have it"
     elif others:
         closed = all(b.verdict == "bounded" for b in state_safety.of(operator.name) if b.memory.accents)
         until = (
-            "until punctuation has closed the other values"
+            "when punctuations have closed the other values"
             if closed
-            else "for ever, without promised punctuation"
+            else "never, without promised punctuations"
         )
-        yield f"an Alter for some {_names(others, ' or ')} waits {until}"
+        yield f"an Alter for some {_names(others, ' or ')} is announced {until}"
 
 
 def _ignored(operator: Operator, reactions: _Reactions) -> Iterator[str]:
@@ -254,9 +263,10 @@ def _ignored(operator: Operator, reactions: _Reactions) -> Iterator[str]:
         of_it = f" of `{source}`" if len(operator.inputs) > 1 else ""
         if OTHER in gone:
             stay = [name for name in by_name if name not in gone]
-            yield f"{f'all accents{of_it} but those on {_names(stay)}' if stay else f'accents{of_it}'} go no further"
+            which = f"only changes{of_it} of {_names(stay)}" if stay else f"no changes{of_it}"
+            yield f"{which} reach the output"
         elif gone:
-            yield f"accents{of_it} on {_names(gone)} go no further"
+            yield f"changes{of_it} of {_names(gone)} do not reach the output"
 
 
 def _names(names: Iterable[str], last: str = ", ") -> str:

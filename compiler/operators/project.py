@@ -298,7 +298,7 @@ class Project(Operator):
         dropped = ", ".join(name for name in source.types if name not in kept)
         waiting = [f"accents for some {dropped}"] if dropped else []
         waiting += [
-            f"accents for some {name} in the values of {target} that they divide"
+            f"accents for some {name} in the middle of a value of {target}"
             for name, (target, function) in axes.items()
             if isinstance(function, Step)
         ]

@@ -239,7 +239,7 @@ class Window(Operator):
         return promised[0] | frozenset(rest | {name} for rest in closing for name in self.names)
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
-        what = f"accents for some {self.on} in the windows that they divide"
+        what = f"accents for some {self.on} in the middle of a window"
         return (Memory(what=what, side=0, within=frozenset(inputs[0].types), accents=True),)
 
     def arguments(self) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def test_few_messages_have_a_phrase_to_decode() -> None:
     rooms = [ROOT / name for name in ("grammar", "compiler", "runtime")]
     all_texts = [*literals(rooms)]
     assert {text.path.suffix for text in all_texts} == {".py", ".js"}
-    check_share(all_texts, 0.5)
+    check_share(all_texts, 1.0)
 
 
 def test_a_literal_is_a_text_of_a_reader(tmp_path: Path) -> None:

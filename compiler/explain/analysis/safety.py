@@ -118,7 +118,7 @@ def _bound(
         return StateBound(operator, memory, "bounded", f"until {until}")
     if memory.ends is not None and (ending := within(promises[memory.ends], memory.finite)):
         until = "it ends" if frozenset() in ending else f"it closes every {names(min(ending, key=sorted))}"
-        because = f"no more than `{operator.inputs[memory.ends]}` has until {until}"
+        because = f"at most all of `{operator.inputs[memory.ends]}` until {until}"
         return StateBound(operator, memory, "bounded", because, memory.output)
     if memory.one_per is not None and all(is_finite(name, inputs[0]) for name in memory.one_per):
         because = f"one for each {names(memory.one_per)}" if memory.one_per else "only one"

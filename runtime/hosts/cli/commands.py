@@ -152,7 +152,7 @@ class Commands(click.Group):
             click.echo("stopped", err=True)
             ctx.exit(STOPPED)
         except (OSError, MemoryError) as problem:
-            if isinstance(problem, BrokenPipeError):  # whoever reads the output has gone
+            if isinstance(problem, BrokenPipeError):  # the reader of the output has gone
                 raise
             from cedilla.runtime.connectors.storage.system_errors import no_memory, refused
             from cedilla.runtime.hosts.terminal.console import Console

@@ -110,7 +110,7 @@ def test_command(pages: tuple[str, ...], accept: bool) -> None:
 
 
 def _pages(paths: tuple[str, ...]) -> list[Path]:
-    """Returns the pages of paths. Raises `UsageError` if there are none."""
+    """Returns the pages of paths. Raises `UsageError` without any."""
     pages: list[Path] = []
     for path in map(Path, paths):
         pages += sorted(path.rglob("test_*.md")) if path.is_dir() else [path]

@@ -70,7 +70,7 @@ def compile_command(query: str, output: TextIO) -> None:
 @click.option(
     "--evolution",
     is_flag=True,
-    help="What each possible change would do: reach an output, wait, or end the query.",
+    help="Show for each possible change if it would reach an output, wait, or end the query.",
 )
 @click.option(
     "--trace",

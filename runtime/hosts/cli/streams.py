@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _opened(stream: Stream, console: Console) -> tuple[Schema, list[OrderedStream]]:
-    """Returns the schema of the streams that a command names, and the streams; exits if there are none."""
+    """Returns the schema of the streams that a command names, and the streams; exits without any."""
     from cedilla.runtime.tools.stream_tools.places import streams_at, with_schema
 
     schema = schema_of(stream, console)

@@ -80,7 +80,9 @@ def test_an_alter_with_an_offset_has_a_row_of_its_own_where_it_ends() -> None:
     }
     assert actual == {(False, "propagates", ("s", "m")), (True, "propagates", ("m",))}
     alone = compile_query(SUMS.format("sum(t) as s by k")).plan
-    assert re.search(r"with an offset +absorbed +not aggregate +Aggregate aggregate", evolution_text(alone))
+    assert re.search(
+        r"with an offset +absorbed +not in aggregate +Aggregate aggregate", evolution_text(alone)
+    )
     assert "with an offset, as from degF to degC, not at all" in " ".join(explain_text(alone).split())
 
 

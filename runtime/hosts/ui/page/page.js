@@ -169,7 +169,7 @@ function head(model) {
       : "",
     aside ? h("a", { id: "aside", class: "amber", href: "#quarantine" }, `${plural(aside, "line")} set aside`) : "",
     silent ? h("a", { id: "silent", class: "red", href: "#members" }, `${count(silent)} silent`) : "",
-    doubts ? h("a", { class: "amber", href: "#doubtful" }, plural(doubts, "doubtful thing")) : "",
+    doubts ? h("a", { class: "amber", href: "#doubtful" }, plural(doubts, "possible mistake")) : "",
   );
 }
 
@@ -180,7 +180,7 @@ const DIED = "the run died without ending (killed, machine lost): start it again
 
 function stop(model) {
   const s = model.stop && !model.stop.went_on ? model.stop : null,
-    again = h("p", {}, "with the other options of the run: ", h("code", {}, model.run.type), " ", copy(model.run.type));
+    again = h("p", {}, "run again (add your options): ", h("code", {}, model.run.type), " ", copy(model.run.type));
   $("stop").hidden = !failed(model);
   body("stop").replaceChildren(
     model.run.state === "died" ? h("div", { class: "alert bad" }, h("p", {}, h("b", {}, DIED)), again) : "",
@@ -366,7 +366,7 @@ function member(row, group) {
       row.last === null
         ? "never"
         : row.silent
-          ? ["nothing for ", h("span", { "data-for": row.last }, span(now() - row.last))]
+          ? ["silent for ", h("span", { "data-for": row.last }, span(now() - row.last))]
           : ago(row.last),
     ),
     ...chips,
@@ -526,12 +526,12 @@ function doubtful(model) {
               "p",
               {},
               d.paste ? copy(d.paste) : "",
-              d.paste ? h("button", { class: "btn", onclick: () => tryIt(d.paste) }, "what would it do") : "",
+              d.paste ? h("button", { class: "btn", onclick: () => tryIt(d.paste) }, "try") : "",
               h("button", { class: "btn", onclick: () => dismiss(d.key) }, "dismiss"),
             ),
           ),
         )
-      : [h("p", { class: "k" }, "Nothing is doubtful.")]),
+      : [h("p", { class: "k" }, "No possible mistakes.")]),
   );
 }
 
@@ -696,7 +696,7 @@ function plan(graph) {
             ? ""
             : "keeps nothing";
     const waits = node.waits.length
-      ? `${plural(node.waits.length, "thing")} wait${node.waits.length === 1 ? "s" : ""}`
+      ? `${plural(node.waits.length, "result")} wait${node.waits.length === 1 ? "s" : ""}`
       : "";
     const pick = () => {
       state.picked = node.id;
@@ -759,7 +759,7 @@ function plan(graph) {
           ...picked.waits.map((t) => h("p", { class: "amber" }, ...ticks(t))),
           ...picked.facts.map((t) => h("p", { style: "margin:0" }, t)),
         ]
-      : [h("p", { class: "k" }, "A node shows what it keeps, and what accents do there.")]),
+      : [h("p", { class: "k" }, "Click a step to see its state and what a change would do.")]),
   );
 }
 
@@ -931,7 +931,7 @@ function connect() {
   const lose = (is_lost) => {
     $("lost").hidden = !is_lost;
     if (is_lost && !document.body.classList.contains("lost"))
-      $("lost").textContent = `no connection since ${clock(Date.now() / 1000)}: what is shown is old`;
+      $("lost").textContent = `connection lost, showing the state of ${clock(Date.now() / 1000)}`;
     document.body.classList.toggle("lost", is_lost);
   };
   const say = (text, bad) => {
@@ -946,7 +946,7 @@ function connect() {
   events.onerror = () => {
     if (ended) return; // the page of a run ends with it
     lose(true);
-    say("no connection: what is shown is old · tried again each second ·", true);
+    say("connection lost, an older state is shown · tried again each second ·", true);
   };
   events.onmessage = (event) => draw(JSON.parse(event.data));
   events.addEventListener("farewell", () => {

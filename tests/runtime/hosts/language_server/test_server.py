@@ -114,7 +114,7 @@ def test_a_promise_that_bounds_state_is_a_quick_fix(editor: Editor) -> None:
     ("piece", "inside", "shown"),
     [
         ("pumps join", 1, "stream pumps, line 2"),
-        ("join sites", 1, "keeps tuples of `pumps`"),
+        ("join sites", 1, "keeps tuples of `sites`"),
         ("avg(t)", 4, "unit `degC`"),
         ("avg(t)", 1, "avg(x)"),
         ("hot](", 1, "let hot = 40;"),

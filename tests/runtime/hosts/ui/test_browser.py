@@ -96,13 +96,13 @@ def test_the_keyboard_reaches_an_accent_the_plan_and_what_is_set_aside(browser: 
 def test_a_doubt_is_tried_and_dismissed(browser: Browser, page: Page) -> None:
     tab = opened(browser, page.address)
     first = tab.locator("#doubtful .alert").first
-    first.get_by_text("what would it do").click()
+    first.get_by_role("button", name="try", exact=True).click()
     expect(tab.locator("#try-answer table")).to_be_visible()
-    expect(tab.locator("#head a[href='#doubtful']")).to_have_text("3 doubtful things")
+    expect(tab.locator("#head a[href='#doubtful']")).to_have_text("3 possible mistakes")
     first.get_by_text("dismiss").click()
-    expect(tab.locator("#head a[href='#doubtful']")).to_have_text("2 doubtful things")
+    expect(tab.locator("#head a[href='#doubtful']")).to_have_text("2 possible mistakes")
     tab.reload()
-    expect(tab.locator("#head a[href='#doubtful']")).to_have_text("2 doubtful things")
+    expect(tab.locator("#head a[href='#doubtful']")).to_have_text("2 possible mistakes")
 
 
 def test_rows_change_their_unit_with_a_button_and_with_a_typed_unit(browser: Browser, page: Page) -> None:
