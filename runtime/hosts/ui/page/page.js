@@ -8,7 +8,8 @@ const state = {
   units: "as written",
   picked: null,
   shown: {},
-  filter: {},
+  filter: {}, // of the values of each attribute: a text, and what they send
+  found: {},
   dismissed: new Set(JSON.parse(localStorage.getItem("dismissed") || "[]")),
 };
 
@@ -211,18 +212,32 @@ function members(model) {
     "members",
     ...(blocks.length ? blocks.flat() : [h("p", { class: "k" }, "No source has an attribute that accents describe.")]),
   );
-  for (const source of model.sources) for (const group of source.groups) findMembers(source.name, group);
+  for (const source of model.sources)
+    for (const group of source.groups) if (isAsked(`${source.name}.${group.attribute}`)) findMembers(source.name, group);
 }
 
 const MOST_ROWS = 50; // as many as an answer to a search has
+const isAsked = (key) => state.filter[key].text !== "" || Object.keys(state.filter[key].sends).length > 0;
+
+// Those that were searched, by the last answer, else the first of the model.
+const shownMembers = (key, group) =>
+  (isAsked(key) && state.found[key]) || { rows: group.rows.slice(0, MOST_ROWS), all: group.counts.all };
+
+function howMany(key, { rows, all, problems: wrong }) {
+  if (wrong) return [wrong[0].message];
+  const sends = Object.entries(state.filter[key].sends).map(([name, way]) => ` that send ${name}: ${way}`);
+  return [rows.length < all || isAsked(key) ? `${count(rows.length)} of ${count(all)}` : "", ...sends];
+}
 
 function memberBlock(source, group) {
   const key = `${source.name}.${group.attribute}`,
     c = group.counts;
+  state.filter[key] ||= { text: "", sends: {} };
+  const shown = shownMembers(key, group);
   const box = h("input", {
     "aria-label": `find a ${group.attribute}`,
     placeholder: `find a ${group.attribute}`,
-    value: (state.filter[key] ||= { text: "", sends: {} }).text,
+    value: state.filter[key].text,
     size: 14,
     "data-keep": `find ${key}`,
     oninput: (e) => {
@@ -239,7 +254,7 @@ function memberBlock(source, group) {
       c.silent ? h("span", { class: "red" }, `, ${count(c.silent)} silent`) : "",
     ),
     ...group.others.map((name) => waysOf(source, group, name)),
-    c.all > 12 ? h("p", {}, box, " ", h("span", { class: "k", "data-found": key })) : "",
+    c.all > 12 ? h("p", {}, box, " ", h("span", { class: "k", "data-found": key }, ...howMany(key, shown))) : "",
     h(
       "div",
       {
@@ -263,7 +278,7 @@ function memberBlock(source, group) {
             h("th", { class: "n" }, "set aside"),
           ),
         ),
-        h("tbody"),
+        h("tbody", {}, ...(shown.rows || []).map((row) => member(row, group))),
       ),
     ),
   ];
@@ -326,28 +341,21 @@ function waysOf(source, group, name) {
   );
 }
 
-// Fills the table of an attribute: with the model's rows, or with those that were searched.
+// Fills the table of an attribute with those that are searched, or with the first of the model.
 async function findMembers(source, group) {
   const key = `${source}.${group.attribute}`,
-    { text, sends } = state.filter[key],
-    is_asked = text !== "" || Object.keys(sends).length > 0;
-  const answer = is_asked
-    ? await ask("members", { source, attribute: group.attribute, find: text, sends }, key)
-    : { rows: group.rows.slice(0, MOST_ROWS), all: group.counts.all };
-  if (!is_asked) asked[`members ${key}`] = (asked[`members ${key}`] ?? 0) + 1; // a search on its way is old now
-  const place = (name) => [...body("members").querySelectorAll(`[data-${name}]`)].find((n) => n.dataset[name] === key);
-  if (!answer || !place("group")) return;
+    { text, sends } = state.filter[key];
+  if (isAsked(key)) {
+    const answer = await ask("members", { source, attribute: group.attribute, find: text, sends }, key);
+    if (!answer) return;
+    state.found[key] = answer;
+  } else asked[`members ${key}`] = (asked[`members ${key}`] ?? 0) + 1; // an answer on its way is old now
+  const shown = shownMembers(key, group),
+    place = (name) => [...body("members").querySelectorAll(`[data-${name}]`)].find((n) => n.dataset[name] === key);
   place("group")
-    .querySelector("tbody")
-    .replaceChildren(...(answer.rows || []).map((row) => member(row, group)));
-  place("found")?.replaceChildren(
-    ...(answer.problems
-      ? [answer.problems[0].message]
-      : [
-          answer.rows.length < answer.all || is_asked ? `${count(answer.rows.length)} of ${count(answer.all)}` : "",
-          Object.entries(sends).map(([name, way]) => ` that send ${name}: ${way}`),
-        ].flat()),
-  );
+    ?.querySelector("tbody")
+    .replaceChildren(...(shown.rows || []).map((row) => member(row, group)));
+  place("found")?.replaceChildren(...howMany(key, shown));
 }
 
 function member(row, group) {

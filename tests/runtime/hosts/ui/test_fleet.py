@@ -130,6 +130,27 @@ def test_the_page_groups_devices_and_finds_them(browser: Browser, page: Page) ->
     assert tab.wrong == []  # type: ignore[attr-defined]
 
 
+NEXT_EPOCH = """() => {
+  document.querySelector("#members .scroll").scrollTop = 150;
+  const model = structuredClone(state.model);
+  model.sources[0].groups[0].rows[0].rate += 1;
+  draw(model);
+  const box = document.querySelector("#members .scroll");
+  return [box.scrollTop, box.querySelectorAll("tbody tr").length];
+}"""
+
+
+def test_what_was_scrolled_and_searched_stays_with_a_new_epoch(browser: Browser, page: Page) -> None:
+    tab = opened(browser, page.address)
+    expect(tab.locator("#members tbody tr")).to_have_count(MAX_FOUND)
+    assert tab.evaluate(NEXT_EPOCH) == [150, MAX_FOUND]
+    tab.locator("#members input").fill("m001")
+    expect(tab.locator("#members tbody tr")).to_have_count(10)
+    assert tab.evaluate(NEXT_EPOCH)[1] == 10
+    expect(tab.locator("#members input")).to_be_focused()
+    expect(tab.locator("#members")).to_contain_text("10 of 10")
+
+
 @pytest.mark.rest
 def test_the_page_of_5000_devices_is_small(browser: Browser, sail: SparkSession, tmp_path: Path) -> None:
     path = checkpoint_of(sail, tmp_path, 5_000)
