@@ -188,8 +188,8 @@ def test_very_many_accents_in_force_are_shown_in_part(
         tab = opened(browser, page.address)
         tab.set_default_timeout(120_000)
         expect(tab.locator("#accents")).to_contain_text("7 accents in force", timeout=120_000)
-        expect(tab.locator("#members tbody tr")).to_have_count(200)
-        expect(tab.locator("#members")).to_contain_text("and 300 more")
+        expect(tab.locator("#members tbody tr")).to_have_count(50)
+        expect(tab.locator("#members")).to_contain_text("50 of 500")
         assert len(page.get("/model").text) < 1_000_000
         assert tab.evaluate("document.querySelectorAll('*').length") < 6_000
         assert not tab.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
