@@ -328,10 +328,14 @@ def _check_argument(function: str, argument: Expression, kind: Takes, source: Fa
             raise failure("RQ109", f"{function} requires {_WANTED[kind]}", argument.span, hint=hint)
         return
     type_ = expressions.type_of(argument, source.types)
-    if kind == "list" and (type_.element is None or not type_.element.is_numeric):
-        message = f"{function} requires a list of numbers, found {type_}"
-        hint = "as `buckets: list of long` and `bounds: list of double` of OpenTelemetry"
-        raise failure("RQ103", message, argument.span, hint=hint)
+    if kind in ("counts", "list"):
+        element = type_.element
+        if element is None or not (element.is_numeric if kind == "list" else element in (Type("int"), LONG)):
+            wanted = "numbers" if kind == "list" else "whole numbers"
+            message = f"{function} requires a list of {wanted}, found {type_}"
+            hint = "as `buckets: list of long` and `bounds: list of double` of OpenTelemetry"
+            raise failure("RQ103", message, argument.span, hint=hint)
+        return
     if (kind == "number" and not type_.is_numeric) or (kind == "string" and type_ != STRING):
         hint = type_hints.conversion(kind, type_, argument)
         raise failure("RQ103", f"{function} requires a {kind}, found {type_}", argument.span, hint=hint)

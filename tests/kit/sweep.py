@@ -131,7 +131,7 @@ TAKEN: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("value", "any", "same"), (*NUMBERS, "string", "boolean", "timestamp", "date")),
     "plain": (*NUMBERS, "text", "boolean"),
     "dated": ("timestamp", "date", "text"),
-    "buckets": ("array<long>", "array<double>"),
+    "buckets": ("array<long>",),
     "bounds": ("array<double>",),
 }
 """The types of columns that arguments of each kind are tried with."""

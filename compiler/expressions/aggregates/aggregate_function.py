@@ -16,9 +16,9 @@ from cedilla.compiler.expressions.types import STRING, Type
 from cedilla.compiler.regions.affine import Affine
 
 Carry = Callable[[Affine], Affine | None]
-Takes = OneOf["value", "number", "string", "list", "share", "size", "circle", "text"]
-"""The kinds of arguments: any value, a number, a string, a list of numbers; a constant in [0, 1], a positive whole one,
-a positive one, a string.
+Takes = OneOf["value", "number", "string", "counts", "list", "share", "size", "circle", "text"]
+"""The kinds of arguments: any value, a number, a string, a list of whole numbers, one of numbers; a constant in [0, 1],
+a positive whole one, a positive one, a string.
 """
 
 CONSTANTS: tuple[Takes, ...] = ("share", "size", "circle", "text")
@@ -64,7 +64,7 @@ class Function:
 
     def can_take(self, type_: Type) -> bool:
         """Returns True if the first argument may be of a type."""
-        is_list = type_.element is not None and type_.element.is_numeric
-        return {"number": type_.is_numeric, "string": type_ == STRING, "list": is_list}.get(
+        counts = type_.element is not None and type_.element.is_integral
+        return {"number": type_.is_numeric, "string": type_ == STRING, "counts": counts}.get(
             self.takes[0], True
         )

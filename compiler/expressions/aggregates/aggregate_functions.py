@@ -205,7 +205,7 @@ _HISTOGRAM_QUANTILE = Function(
     unless_empty("`{p}$histogram`"),
     no_alter,
     DOUBLE,
-    ("list", "list", "share"),
+    ("counts", "list", "share"),
 )
 _CORR = Function(
     "corr(x, y)",
@@ -264,7 +264,6 @@ FUNCTIONS: dict[str, Function] = {
     "mode": chosen_values.MODE,
     "median": evolve(_QUANTILE, usage="median(x)", finish=_quantile("0.5D"), takes=("number",)),
     "quantile": _QUANTILE,
-    "histogram_quantile": _HISTOGRAM_QUANTILE,
     "collect": evolve(
         _COLLECT,
         distinct=evolve(
@@ -293,6 +292,7 @@ FUNCTIONS: dict[str, Function] = {
         # The arguments of a slope are swapped, as in Spark's `regr_slope`.
         finish="IF(`{p}$min_y` < `{p}$max_y`, `{p}$joint`.xy / nullif(`{p}$joint`.yy, 0), NULL)",
     ),
+    "histogram_quantile": _HISTOGRAM_QUANTILE,
 }
 """Name in the language -> function; `var`, `stddev` and `covar` are those of a sample."""
 

@@ -226,7 +226,9 @@ def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:
             return type_ == INT and isinstance(constant, int) and constant <= groups
         case "regex":
             return isinstance(constant, str) and regexes.is_regex(constant) and _ends(constant, argument)
-        case "buckets" | "bounds":
+        case "buckets":
+            return type_.element in (INT, LONG)
+        case "bounds":
             return type_.element is not None and type_.element.is_numeric
         case "share":
             return type_.is_numeric and isinstance(constant, int | Fraction) and 0 <= constant <= 1

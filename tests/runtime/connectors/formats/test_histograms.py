@@ -218,7 +218,7 @@ def refused(query: str, declared: str = DECLARED) -> str:
         ("x := project[histogram_quantile(buckets, unit, 0.5) as q](r);", "RQ103 .* a list of bounds, found string"),
         ("x := project[histogram_quantile(buckets, bounds, 2) as q](r);", "RQ103 .* a constant between 0 and 1"),
         ("x := project[histogram_quantile(buckets, bounds) as q](r);", "RQ103 .* requires 3 arguments, found 2"),
-        ("x := aggregate[histogram_quantile(unit, bounds, 0.5) as q](r);", "RQ103 .* a list of numbers, found string"),
+        ("x := aggregate[histogram_quantile(unit, bounds, 0.5) as q](r);", "RQ103 .* list of whole numbers, found.*"),
         ("x := aggregate[histogram_quantile(bounds, 0.5) as q](r);", "RQ109 .* requires three arguments, found 2"),
         ("x := aggregate[histogram_quantile(buckets, bounds, 2) as q](r);", "RQ109 .* a constant between 0 and 1"),
         ("accent r [[service = \"web\", unit(bounds, ms)]]; x := r;", "RQ208 `bounds` is of type array<double>.*"),
