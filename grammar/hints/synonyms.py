@@ -42,7 +42,9 @@ NO_FORMATS = by_word(
     {
         "print console stdout screen log terminal show memory": _SHOWN,
         "file files folder path fs": 'a folder has a format: `json "path"`',
-        "avro protobuf orc iceberg hudi text": "this format cannot be read yet",
+        "protobuf orc iceberg hudi text": "this format cannot be read yet",
+        "avro kafka_avro": "records of Avro are read from a topic with a registry, "
+        '`from kafka "host:9092/topic" registry "http://host:8081"`',
         "jdbc postgres postgresql mysql sqlite http https mqtt pulsar kinesis socket": "sources and outputs are "
         "files, topics of Kafka and tables of Delta",
         "s3 gcs hdfs abfs": 'a store is part of the path: `json "s3://bucket/path"`',
@@ -295,7 +297,7 @@ PROMISES = by_word(
         "punctuate punctuation punctuations punctuates puntuated punctated": "a promise of punctuations "
         "is written `punctuated on ts`",
         "format using options path location encoding": 'a place is written `from json "path"`; records of `kafka` are '
-        "JSON, those of `kafka_otlp` requests of OTLP",
+        "JSON, or by a `registry` of schemas also Avro, those of `kafka_otlp` requests of OTLP",
         "version versionasof starting startingversion offset earliest latest since": "a new query reads all that "
         "is there; `select` leaves out what is older",
         "where filter select": "tuples are selected by `select[t > 90](R)`, data points of `otlp` by `metrics "
