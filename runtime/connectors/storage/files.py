@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from attrs import frozen
 
@@ -27,6 +27,9 @@ from cedilla.runtime.connectors.storage.stores import (
     scheme_of,
 )
 from cedilla.runtime.connectors.storage.system_errors import help_of, refused
+
+if TYPE_CHECKING:
+    from cedilla.runtime.connectors.storage.folder_tree import FolderLooks
 
 __all__ = ["Files", "FoundFile", "epoch_name", "name_of"]
 
@@ -103,15 +106,19 @@ class Files:
     def _visible(self, path: str) -> list[Entry]:
         return [entry for entry in self._entries(path) if not is_hidden(entry.path)]
 
-    def _entries(self, path: str) -> list[Entry]:
+    def _entries(self, path: str, looks: FolderLooks | None = None) -> list[Entry]:
         with self._of(path) as store:
+            if looks is not None:
+                return looks.entries(store, path)
             return sorted(store.entries(path), key=lambda entry: entry.path)
 
-    def tree(self, path: str, *, of_source: bool = False) -> list[FoundFile]:
+    def tree(
+        self, path: str, *, of_source: bool = False, looks: FolderLooks | None = None
+    ) -> list[FoundFile]:
         """Returns the visible files of a folder and its subfolders by path; empty if the path does not exist.
-        `of_source`: all of them are read. Raises `DiagnosticError`: RQ345 if a folder is a table whose files are read,
-        RQ465 for what is neither, RQ484 for a link as `check_links` does."""
-        return self._tree(path, local_path(path), of_source)
+        `of_source`: all of them are read; `looks`: takes the listings. Raises `DiagnosticError`: RQ345 if a folder is a
+        table whose files are read, RQ465 for what is neither, RQ484 for a link as `check_links` does."""
+        return self._tree(path, local_path(path), of_source, looks)
 
     def _check_no_table(self, path: str, entries: Sequence[Entry]) -> None:
         folders = {name_of(entry.path) for entry in entries if entry.is_folder}
@@ -122,8 +129,10 @@ class Files:
         if kind is not None:
             raise is_table(path, kind)
 
-    def _tree(self, path: str, root: Path | None, of_source: bool) -> list[FoundFile]:
-        entries = self._entries(path)
+    def _tree(
+        self, path: str, root: Path | None, of_source: bool, looks: FolderLooks | None
+    ) -> list[FoundFile]:
+        entries = self._entries(path, looks)
         if of_source:
             self._check_no_table(path, entries)
         entries = [entry for entry in entries if not is_hidden(entry.path)]
@@ -137,7 +146,11 @@ class Files:
         below = [name_of(entry.path) for entry in entries if entry.is_folder]
         return [
             *files,
-            *(file for name in below for file in self._tree(f"{path.rstrip('/')}/{name}", root, of_source)),
+            *(
+                file
+                for name in below
+                for file in self._tree(f"{path.rstrip('/')}/{name}", root, of_source, looks)
+            ),
         ]
 
     def check_inside(self, path: str, folder: str) -> None:

@@ -12,7 +12,7 @@ import os
 import shutil
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from pathlib import Path
 from stat import S_ISDIR
 from typing import Any, BinaryIO, cast
 
-from attrs import frozen
+from attrs import field, frozen
 
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.runtime.connectors.records.lines import local_path
@@ -33,7 +33,8 @@ _SYNCS = ThreadPoolExecutor(8, "cedilla-sync")
 @frozen
 class Entry:
     """A file or a folder of a listing: its path, its modification time in milliseconds, and its length in bytes.
-    `is_link`: on this machine, a link leads to it. `oddity`: what it is, if it is neither."""
+    `is_link`: on this machine, a link leads to it. `oddity`: what it is, if it is neither. `number`: that of the disk,
+    as the folder has it."""
 
     path: str
     is_folder: bool
@@ -41,6 +42,15 @@ class Entry:
     length: int
     is_link: bool = False
     oddity: str | None = None
+    number: int = field(default=0, eq=False)
+
+    @property
+    def is_known(self) -> bool:
+        """True if its name and its number tell all that matters of it: not of a link, or a file that is empty yet."""
+        return not self.is_link and self.oddity is None and (self.is_folder or self.length > 0)
+
+
+_NOTHING: Mapping[str, Entry] = {}
 
 
 def name_of(path: str) -> str:
@@ -96,9 +106,9 @@ class Store(ABC):
         return path
 
     @abstractmethod
-    def entries(self, path: str) -> Iterable[Entry]:
+    def entries(self, path: str, earlier: Mapping[str, Entry] = _NOTHING) -> Iterable[Entry]:
         """Returns the entries of a folder; for a file, the file itself; empty if the path does not exist. In no
-        order."""
+        order. `earlier`: entries by name, which are not looked up again if they are there."""
 
     @abstractmethod
     def make(self, path: str) -> None:
@@ -157,7 +167,7 @@ class LocalStore(Store):
         """A path without a scheme gets none, because engines treat `file:` differently."""
         return f"file://{_local(path)}" if scheme_of(path) else str(_local(path))
 
-    def entries(self, path: str) -> Iterator[Entry]:
+    def entries(self, path: str, earlier: Mapping[str, Entry] = _NOTHING) -> Iterator[Entry]:
         """Lists like Spark: links are replaced by their targets, and broken links are left out."""
         local = _local(path)
         try:
@@ -170,11 +180,15 @@ class LocalStore(Store):
                 yield _entry(str(local), local.stat(), is_link=local.is_symlink())
             return
         for entry in listed:
+            before = earlier.get(entry.name)
+            if before is not None and before.number == entry.inode() and before.is_known:
+                yield before
+                continue
             with suppress(FileNotFoundError):  # deleted meanwhile, or a broken link
                 if is_loop(entry):
                     yield Entry(f"file:{entry.path}", False, 0, 0, oddity=LOOP)
                 else:
-                    yield _entry(entry.path, entry.stat(), is_link=entry.is_symlink())
+                    yield _entry(entry.path, entry.stat(), is_link=entry.is_symlink(), number=entry.inode())
 
     def make(self, path: str) -> None:
         _local(path).mkdir(parents=True, exist_ok=True)
@@ -268,9 +282,9 @@ def _in_use(old: str) -> FileExistsError:
     return FileExistsError(errno.EEXIST, f"{old} cannot be moved there, where something is already")
 
 
-def _entry(local: str, status: os.stat_result, *, is_link: bool) -> Entry:
+def _entry(local: str, status: os.stat_result, *, is_link: bool, number: int = 0) -> Entry:
     modified, odd = status.st_mtime_ns // 1_000_000, oddity(status)
-    return Entry(f"file:{local}", S_ISDIR(status.st_mode), modified, status.st_size, is_link, oddity=odd)
+    return Entry(f"file:{local}", S_ISDIR(status.st_mode), modified, status.st_size, is_link, odd, number)
 
 
 def _local(path: str) -> Path:
@@ -306,7 +320,7 @@ class RemoteStore(Store):
     def absolute(self, path: str) -> str:
         return path.rstrip("/")
 
-    def entries(self, path: str) -> Iterator[Entry]:
+    def entries(self, path: str, earlier: Mapping[str, Entry] = _NOTHING) -> Iterator[Entry]:
         path = path.rstrip("/")
         own = self._system._strip_protocol(path).rstrip("/")
         try:

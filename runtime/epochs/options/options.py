@@ -51,7 +51,7 @@ class Options:
     sinks: Texts = field(factory=dict[str, str], converter=_paths)
     files_per_epoch: int | None = None
     records_per_epoch: int | None = None
-    interval: float = 1.0
+    interval: float = 0.1
     engine: Engine | None = None
     master: str | None = None
     remote: str | None = None

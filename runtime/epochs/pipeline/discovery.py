@@ -19,7 +19,9 @@ from cedilla.runtime.epochs.pipeline.source_folders import SourceFolders
 
 _POLL_SECONDS, _MIN_SECONDS = 0.1, 0.01
 _PAUSE = 30
-"""The least pause in processor time of a look, so that folders of very many files cost an idle run little."""
+"""The least pause in processor time of a look at tables and topics. Folders have their own (`FolderTree`)."""
+_CHECK_SECONDS = 1.0
+"""How often a run that waits looks whether the checkpoint is still its own."""
 
 
 def drive(
@@ -58,9 +60,11 @@ def drive(
         executor.process(last.number, {}, interrupted)  # what is left of it
     arrivals = Arrivals(executor.checkpoint)
 
-    def take(listed: Mapping[str, Found]) -> None:
+    def take(listed: Mapping[str, Found]) -> bool:
+        """Runs what is new; returns False if the same files will give nothing."""
         executor.checkpoint.check_there()
         new = arrivals.batch({s.name: listed.get(s.name, Found()) for s in streams})
+        is_to_repeat = bool(arrivals.changes or arrivals.warnings)
         for note in arrivals.changes:
             tell(note)
         arrivals.changes.clear()
@@ -72,6 +76,7 @@ def drive(
             executor.notes += tuple(arrivals.notes)
             arrivals.notes.clear()
             executor.process(*new, interrupted, added)
+        return is_to_repeat
 
     is_told = False
 
@@ -97,17 +102,25 @@ def _look(
     executor: Executor,
     folders: SourceFolders,
     interval: float | None,
-    take: Callable[[Mapping[str, Found]], None],
+    take: Callable[[Mapping[str, Found]], bool],
     wait: Callable[[bool], None],
 ) -> None:
     """Look at folders, tables and topics, once or for ever."""
     topics, tables = executor.topics, folders.tables
+    taken: Mapping[str, Found] | None = None
+    checked = time.monotonic()
     while True:
         looked, used = time.monotonic(), time.thread_time()
         fetched = topics.fetch(lambda: wait(False)) if topics else {}
-        by_source = folders.look()
         cost = time.thread_time() - used
-        take({**by_source, **{name: Found(files) for name, files in fetched.items()}})
+        by_source = folders.look()
+        cost += folders.cost
+        if topics or taken is None or any(taken[name] is not files for name, files in by_source.items()):
+            is_to_repeat = take({**by_source, **{name: Found(files) for name, files in fetched.items()}})
+            taken, checked = None if is_to_repeat else by_source, time.monotonic()
+        elif looked - checked >= _CHECK_SECONDS:
+            executor.checkpoint.check_there()
+            checked = looked
         tables.finish()
         # A look that stops before a file has not seen all; one at a table has not seen all versions.
         is_part = any(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 from attrs import define, field
@@ -9,6 +10,7 @@ from attrs import define, field
 from cedilla.compiler.plan import Plan, Source, folders
 from cedilla.runtime.connectors.formats.listing import ByName
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
+from cedilla.runtime.connectors.storage.folder_tree import FolderTree
 from cedilla.runtime.epochs.checkpoint.arrivals import Found
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.epochs.options.places import no_folder
@@ -27,33 +29,50 @@ class SourceFolders:
     known: KnownFolders
     tell: Callable[[str], None]
     is_once: bool = False
+    cost: float = field(init=False, default=0.0)
+    """Processor time of the last look at tables."""
     _gone: set[str] = field(init=False, factory=set[str])
+    _trees: dict[str, FolderTree] = field(init=False, factory=dict[str, FolderTree])
+    _last: dict[str, Found] = field(init=False, factory=dict[str, Found])
     _markers: dict[str, Sequence[FoundFile]] = field(init=False, factory=dict[str, Sequence[FoundFile]])
     """The files of each folder of markers at the last look, if no file of tuples cut it."""
 
     def look(self) -> dict[str, Found]:
-        """The files of each stream; nothing of one that lacks a folder, or its markers would overtake its tuples.
+        """The files of each stream; nothing of one that lacks a folder, or its markers would overtake its tuples. The
+        same object as before where nothing has changed.
 
         Raises `DiagnosticError`: RQ345, RQ401, and what `DeltaSources.look` raises.
         """
-        return {stream.name: self._look(stream) for stream in self.streams}
+        self.cost = 0.0
+        for stream in self.streams:
+            now, before = self._look(stream), self._last.get(stream.name)
+            is_same = before is not None and now.data is before.data and now.markers is before.markers
+            if not is_same or now.stop is not None or (before and before.stop is not None):
+                self._last[stream.name] = now
+        return dict(self._last)
 
     def _look(self, source: Source) -> Found:
         """Two folders cannot be listed at once: a file of tuples that comes while the markers are listed is the place
         where both stop."""
         is_table = source.format_kind.is_table
         by_name = self._names(source)
-        data = [] if is_table else self.files.tree(source.path, of_source=True)
-        markers = [] if source.markers is None else self.files.tree(source.markers, of_source=True)
+        data: Sequence[FoundFile] = () if is_table else self._files_in(source.path)
+        markers: Sequence[FoundFile] = () if source.markers is None else self._files_in(source.markers)
         if self._is_gone(source, data, markers):
             return Found()
         if is_table:
+            began = time.thread_time()
             data = self.tables.look(source.name)
-        if self._markers.get(source.name, []) == markers:
+            self.cost += time.thread_time() - began
+        before = self._markers.get(source.name, ())
+        if before is markers or [*before] == [*markers]:
             return Found(data, markers, None, by_name, not is_table)
         stop = self.tables.first_unread(source.name) if is_table else self._first_new(source, data)
         self._markers[source.name] = [] if stop else markers
         return Found(data, markers, stop, by_name, not is_table)
+
+    def _files_in(self, folder: str) -> list[FoundFile]:
+        return self._trees.setdefault(folder, FolderTree(self.files, folder)).look()
 
     def _names(self, source: Source) -> ByName | None:
         if not source.by_name:

@@ -156,7 +156,7 @@ _OPTIONS = (
         "--interval",
         metavar="SECONDS",
         type=click.FloatRange(min=0),
-        default=1.0,
+        default=Options().interval,
         show_default=True,
         help="How often to look for new files.",
     ),

@@ -17,6 +17,7 @@ from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.connectors.formats.listing import in_order
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
+from cedilla.runtime.connectors.storage.folder_tree import FolderLooks
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
 from cedilla.runtime.engines.spark.memory import MemoryGrowth
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolders
@@ -45,10 +46,10 @@ def test_folders_are_not_looked_at_all_the_time() -> None:
             raise KeyboardInterrupt
 
     tables = DeltaSources(SealedFiles(Files(), ""), {}, False, print)
-    folders: Any = SimpleNamespace(look=look, tables=tables)
-    executor: Any = SimpleNamespace(topics=None)
+    folders: Any = SimpleNamespace(look=look, tables=tables, cost=0.0)
+    executor: Any = SimpleNamespace(topics=None, checkpoint=SimpleNamespace(check_there=lambda: None))
     with pytest.raises(KeyboardInterrupt):
-        discovery._look(executor, folders, 0.0, lambda files: None, wait)
+        discovery._look(executor, folders, 0.0, lambda files: False, wait)
     assert 1 <= len(looks) <= 30
 
 
@@ -59,8 +60,10 @@ class _Busy(Files):
         super().__init__()
         self.between = between
 
-    def tree(self, path: str, *, of_source: bool = False) -> list[FoundFile]:
-        result = super().tree(path, of_source=of_source)
+    def tree(
+        self, path: str, *, of_source: bool = False, looks: FolderLooks | None = None
+    ) -> list[FoundFile]:
+        result = super().tree(path, of_source=of_source, looks=looks)
         self.between(path)
         return result
 

@@ -1,0 +1,124 @@
+"""A folder that is looked at again costs what is new: files that were there are not looked up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cedilla.runtime.connectors.storage import folder_tree, stores
+from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.connectors.storage.folder_tree import FolderTree
+
+
+@pytest.fixture
+def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names whose lengths and times are looked up."""
+    names: list[str] = []
+    entry: Callable[..., Any] = stores._entry
+
+    def noted(local: str, *rest: Any, **more: Any) -> Any:
+        names.append(Path(local).name)
+        return entry(local, *rest, **more)
+
+    monkeypatch.setattr(stores, "_entry", noted)
+    monkeypatch.setattr(folder_tree, "_PAUSE", 1e9)  # a look at all files comes once
+    return names
+
+
+def grown(folder: Path, *names: str) -> None:
+    """A folder with more files, which has not changed for long."""
+    for name in names:
+        (folder / name).write_text("{}\n")
+    moment = len([*folder.iterdir()])
+    os.utime(folder, (moment, moment))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "day").mkdir()
+    grown(tmp_path / "day", "a", "b", "c")
+    grown(tmp_path, "1", "2")
+    return tmp_path
+
+
+def names_of(tree: FolderTree) -> list[str]:
+    return [Path(file.path).name for file in tree.look()]
+
+
+def test_a_folder_that_has_not_changed_is_not_listed(
+    folder: Path, looked_up: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = FolderTree(Files(), str(folder))
+    first = tree.look()
+    assert len(looked_up) == 6  # five files and a folder
+    monkeypatch.setattr(os, "scandir", None)
+    assert tree.look() is first
+    assert len(looked_up) == 6
+
+
+def test_of_a_folder_that_has_changed_only_new_files_are_looked_up(
+    folder: Path, looked_up: list[str]
+) -> None:
+    tree = FolderTree(Files(), str(folder))
+    tree.look()
+    looked_up.clear()
+    grown(folder / "day", "d")
+    (folder / "1").unlink()
+    assert names_of(tree) == ["2", "a", "b", "c", "d"]
+    assert looked_up == ["d"]
+    (folder / "_new").write_text("{}\n{}\n")
+    (folder / "_new").replace(folder / "2")  # another file under the name of an old one
+    assert [file.length for file in tree.look() if file.path.endswith("/2")] == [6]
+
+
+def test_a_folder_that_changes_right_now_is_listed_again(folder: Path, looked_up: list[str]) -> None:
+    """Its time has steps: what comes in the one of the last look does not change it."""
+    (folder / "3").write_text("{}\n")
+    tree = FolderTree(Files(), str(folder))
+    tree.look()
+    status = folder.stat()
+    (folder / "4").write_text("{}\n")
+    os.utime(folder, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert "4" in names_of(tree)
+
+
+def test_an_empty_file_and_a_link_are_looked_up_until_they_have_something(
+    folder: Path, looked_up: list[str], tmp_path: Path
+) -> None:
+    (folder / "3").touch()
+    grown(folder)
+    tree = FolderTree(Files(), str(folder))
+    lengths = {Path(file.path).name: file.length for file in tree.look()}
+    assert lengths["3"] == 0
+    (folder / "3").write_text("{}\n")  # the folder does not change
+    lengths = {Path(file.path).name: file.length for file in tree.look()}
+    assert lengths["3"] == 3
+    (folder / "link").symlink_to(folder / "1")
+    grown(folder)
+    tree.look()
+    (folder / "1").write_text("{}\n{}\n")
+    assert [file.length for file in tree.look() if file.path.endswith("link")] == [6]
+
+
+def test_what_changes_inside_of_an_old_file_is_seen_by_the_next_whole_look(
+    folder: Path, looked_up: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = FolderTree(Files(), str(folder))
+    tree.look()
+    (folder / "1").write_text("{}\n{}\n")
+    assert tree.look()[0].length == 3
+    monkeypatch.setattr(tree, "_next_whole", 0.0)
+    assert tree.look()[0].length == 6
+
+
+def test_a_folder_that_goes_away_and_comes_back_is_seen(folder: Path, looked_up: list[str]) -> None:
+    tree = FolderTree(Files(), str(folder / "day"))
+    first = tree.look()
+    (folder / "day").rename(folder / "night")
+    assert tree.look() == []
+    (folder / "night").rename(folder / "day")
+    assert tree.look() == first
