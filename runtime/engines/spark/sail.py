@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.engines.spark.allocators import keep_memory
 from cedilla.runtime.engines.spark.connect import connect_session
 
 if TYPE_CHECKING:
@@ -38,12 +39,14 @@ def sail_session(conf: Mapping[str, str] | None = None) -> Iterator[SparkSession
     """Opens a session of an engine inside this process, on a free port of 127.0.0.1; both end with the context.
 
     `conf`: settings of the session, which override the others. While it is open, PySpark's functions are those of Spark
-    Connect in the whole process. Raises `DiagnosticError` RQ424 if `pysail` is not installed.
+    Connect in the whole process, which from now on keeps memory that it gives back (`allocators`). Raises
+    `DiagnosticError` RQ424 if `pysail` is not installed.
     """
     if not is_installed():
         raise failure("RQ424", "the embedded engine is not installed", None, hint=INSTALL)
     for name, value in _ENVIRONMENT.items():  # read once, when the engine starts in a process
         os.environ.setdefault(name, value)
+    keep_memory()
     from pysail.spark import SparkConnectServer
 
     server = SparkConnectServer("127.0.0.1", 0)
