@@ -16,8 +16,9 @@ from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.connectors.storage.stores import Entry, Store, name_of
 
-_PAUSE = 30
-"""The least pause in processor time of a look at all files, so that folders of very many cost an idle run little."""
+_PAUSE, _PAUSE_OF_STORE = 200, 30
+"""The least pause in processor time of a look at all files, so that folders of very many cost an idle run little. In a
+store no other look finds new files."""
 _SETTLED = 2_000_000_000
 """Nanoseconds after which two changes of a folder surely have different times."""
 _NOTHING: Mapping[str, Entry] = {}
@@ -77,7 +78,8 @@ class FolderTree:
         self._folders = looks.folders
         self._empty = [file.path for file in listed if not file.length]
         if is_whole:
-            self._next_whole = time.monotonic() + _PAUSE * (time.thread_time() - began)
+            pause = _PAUSE_OF_STORE if local_path(self.path) is None else _PAUSE
+            self._next_whole = time.monotonic() + pause * (time.thread_time() - began)
         return self._found
 
     def _is_unchanged(self) -> bool:
