@@ -11,8 +11,7 @@ from typing import Any
 import nbformat
 from markdown import markdown
 from nbclient import NotebookClient
-from PIL import Image
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers.python import PythonLexer
@@ -20,10 +19,10 @@ from pygments.lexers.python import PythonLexer
 from cedilla.grammar.highlighting import CedillaLexer
 from tests.kit import ROOT
 from tests.kit.browser import chromium, opened, served_folder
+from tests.kit.pictures import take
 
 FOLDER = ROOT / "docs"
 SITE = ROOT / "build" / "site"
-COLOURS = 96
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 1.5em; max-width: 1020px; background: #fff }
 .in { display: flex; gap: 1em; align-items: start } .in > span { color: #3b6ea5; font: 13px monospace; width: 3.5em }
@@ -68,18 +67,11 @@ def shown(output: Any) -> str:
     return f"<pre>{data.get('text/plain', output.get('text', ''))}</pre>"
 
 
-def take(tab: Page, name: str, whole: bool = False) -> None:
-    """Writes a picture of a page."""
-    path = FOLDER / f"{name}.png"
-    tab.screenshot(path=path, full_page=whole)
-    Image.open(path).convert("RGB").quantize(COLOURS).save(path, optimize=True)
-
-
 def notebook(browser: Browser) -> None:
     """The notebook, from its first cell to its last."""
     tab = browser.new_page(viewport={"width": 1080, "height": 900})
     tab.set_content(notebook_page())
-    take(tab, "notebook", whole=True)
+    take(tab, FOLDER / "notebook.png", "h1, h2, h3", whole=True)
 
 
 def site(browser: Browser) -> None:
@@ -87,11 +79,11 @@ def site(browser: Browser) -> None:
     with served_folder(SITE) as address:
         tab = opened(browser, f"{address}start.html", 1280)
         tab.locator("code .nc").first.wait_for()  # a query in colors
-        take(tab, "site")
+        take(tab, FOLDER / "site.png", "article h1, article h2")
         tab = opened(browser, f"{address}playground/index.html", 1180)
         expect(tab.locator("#state")).to_contain_text("ready", timeout=180_000)
         expect(tab.locator("#answer")).to_contain_text('"litres": 120.0}')
-        take(tab, "playground")
+        take(tab, FOLDER / "playground.png", "h1, h2, button, label, option")
 
 
 def main() -> None:

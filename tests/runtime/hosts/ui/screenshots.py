@@ -9,13 +9,13 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from PIL import Image
 from playwright.sync_api import Browser, Page
 
 from tests.kit import ROOT
 from tests.kit.browser import chromium, opened
 from tests.kit.lines import write_lines
 from tests.kit.pages import served
+from tests.kit.pictures import take as take_picture
 from tests.runtime.hosts.ui import fleet
 from tests.runtime.hosts.ui.pumps import BAD, QUERY, first_files, pump
 
@@ -23,7 +23,7 @@ FOLDER = ROOT / "docs"
 PUMPS = {"live-page": ("light", None), "live-page-dark": ("dark", 900)}
 FLEET = {"live-page-fleet": ("light", 640)}
 """The name of a picture -> its colours, and its height, `None` for the whole page."""
-WIDTH, COLOURS = 1180, 96
+WIDTH = 1180
 
 
 def ran(query: str) -> None:
@@ -59,8 +59,7 @@ def take(
             tab.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
             tab.locator("#output tbody tr").first.wait_for()
             path = FOLDER / f"{name}.png"
-            tab.screenshot(path=path, full_page=height is None)
-            Image.open(path).convert("RGB").quantize(COLOURS).save(path, optimize=True)
+            take_picture(tab, path, "h2, th, button", whole=height is None)
 
 
 def main() -> None:
