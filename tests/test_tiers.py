@@ -115,6 +115,13 @@ WHOLLY_IN_REST = {
     "tests/test_first_hour.py::test_two_hundred_plugs",
     "tests/test_first_hour.py::test_metrics_of_two_services",
     "tests/test_first_hour.py::test_an_evaluation",
+    # Runs and browsers at three widths; `make test` compares the models that these pages show.
+    "tests/runtime/hosts/ui/test_fleet.py::test_cards_keep_their_own_height",
+    "tests/runtime/hosts/ui/test_fleet.py::test_own_units_rows_of_parquet_and_times_are_shown_as_people_write_them",
+    "tests/runtime/hosts/ui/test_fleet.py::test_the_page_of_5000_devices_is_small",
+    # Commands of pages in processes of their own; `make test` has their options, and the same calls in one process.
+    "tests/docs/test_commands.py::test_the_commands_of_a_page_run_as_they_are_printed",
+    "tests/docs/test_architecture.py::test_the_epoch_that_is_followed_leaves_the_state_that_the_page_says",
     "tests/test_light.py::test_a_query_is_checked_simulated_and_run_without_spark",
 }
 OF_SERVERS = tuple(
@@ -124,6 +131,7 @@ OF_SERVERS = tuple(
         "engines/spark/test_connect",
         "engines/spark/test_remote",
         "connectors/topics/test_broken_topics",
+        "connectors/topics/test_avro_topics",
         "connectors/topics/test_kafka",
         "connectors/topics/test_kafka_fields",
         "connectors/topics/test_topic_tools",

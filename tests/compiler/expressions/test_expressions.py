@@ -217,7 +217,7 @@ def test_the_affine_form_computes_the_expression(text: str) -> None:
 # --- regions of predicates ---
 
 
-CONSTANT = st.sampled_from(["0", "0.5", "1", "2", "3"])
+CONSTANT = st.sampled_from(["-1", "0", "0.5", "1", "2", "3"])
 COMPARATOR = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
 NAME = st.sampled_from("ac")
 IN = st.sampled_from(["in", "not in"])

@@ -2,6 +2,8 @@
 
 Lines that differ from the Collector's form are refused. `records.otlp` then parses them; both give the same result for
 lines that both accept.
+
+Over 400 lines, as all columns of a point are taken from the same arrays, level by level.
 """
 
 from __future__ import annotations

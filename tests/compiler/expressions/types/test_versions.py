@@ -59,7 +59,7 @@ def test_the_order_is_that_of_the_standard() -> None:
     ],
 )
 def test_other_texts_are_no_versions(text: str) -> None:
-    with pytest.raises(ValueError, match="is no version"):
+    with pytest.raises(ValueError, match="is not a version"):
         key_of(text)
 
 

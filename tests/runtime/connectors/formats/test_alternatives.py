@@ -138,4 +138,4 @@ def test_validate_and_canonize_read_alternatives(tmp_path: Path, monkeypatch: py
     (tmp_path / "bad.jsonl").write_text('{"ts": 1, "state": 1.5, "t": "a", "o": {"s": "b"}}\n')
     bad = cedilla("validate", "bad.jsonl", "--schema", DECLARED)
     assert "RQ312" in bad.output
-    assert "`s` comes by two of its names at once, with two values (read from t or o.s)" in bad.output
+    assert "`s` has two of its names at once, with two values (read from t or o.s)" in bad.output

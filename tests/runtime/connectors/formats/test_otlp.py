@@ -159,7 +159,7 @@ def test_a_point_that_is_set_aside_keeps_its_schema() -> None:
 def test_a_schema_whose_url_ends_with_no_version_sets_its_point_aside() -> None:
     line = line_of(with_urls(("https://example.org/schemas/latest", "")))
     (row,) = batches().batch(Block(line.encode(), 0), 0).to_pylist()
-    assert row["$corrupt"] == '`conventions` is no version: "latest" (read from schema)'
+    assert row["$corrupt"] == '`conventions` must be a version, found "latest" (read from schema)'
 
 
 @pytest.mark.parametrize("is_strict", [False, True])

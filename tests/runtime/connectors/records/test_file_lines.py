@@ -187,7 +187,7 @@ def test_a_table_takes_markers_in_a_folder_only(project: Callable[..., Path]) ->
     assert sorted(root.rglob("*")) == before
     (root / "ops").mkdir()
     assert cedilla("accent", "in", ACCENT, "--query", "q.rq", "--markers", "ops").exit_code == 0
-    assert "30 tuples, 1 accents" in cedilla("validate", "in", "--query", "q.rq", "--markers", "ops").output
+    assert "30 tuples, 1 accent" in cedilla("validate", "in", "--query", "q.rq", "--markers", "ops").output
 
 
 def test_a_page_of_tests_has_rows_of_parquet(project: Callable[..., Path]) -> None:

@@ -100,7 +100,7 @@ def test_a_source_removes_the_values(here: Path, case: str) -> None:
     simulate_query()
     assert values_of(canonical_rows("out/r", 9), "ts", "x") == expected
     problems = cedilla("validate", "r", "--query", "q.rq").output
-    assert problems.count("error") == sum("ts" in item for item in items) - len(expected)
+    assert problems.count("error[") == sum("ts" in item for item in items) - len(expected)
 
 
 @pytest.mark.either_engine

@@ -93,7 +93,7 @@ def test_constants_with_units_are_of_what_tuples_have_there(here: Path) -> None:
 
 def test_tools_know_swaps(here: Path) -> None:
     write_lines(here / "r/1.jsonl", [*accents("[[s = 1, swap(n, m)]]"), ONE])
-    assert "1 tuples" in cedilla("validate", "r", "--query", "q.rq").output
+    assert "1 tuple" in cedilla("validate", "r", "--query", "q.rq").output
     assert "RQ213" in cedilla("canonize", "r", "--query", "q.rq").output
     assert "undone at the source" in cedilla("trace", "q.rq", "[[swap(a, b)]]").output
 

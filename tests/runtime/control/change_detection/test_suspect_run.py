@@ -228,7 +228,7 @@ def test_the_accent_is_in_the_units_in_force() -> None:
         state, read_accent("[[s = 2, ts > 5, alter(t, y -> y / 10)]]", state.types), 0
     ).next_epoch()
     ((_, warning),) = reported(sensors([600] * 8, since=3000), state)
-    assert warning.message.endswith("it has several units, each of which takes an accent")
+    assert warning.message.endswith("it has several units, and each takes an accent")
 
 
 def test_an_attribute_that_is_dropped_and_added_may_come_in_another_unit() -> None:

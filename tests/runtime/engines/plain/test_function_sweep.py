@@ -146,7 +146,8 @@ def test_what_a_sweep_has_found(spark: SparkSession) -> None:
 
 @pytest.mark.either_engine
 def test_the_examples_of_the_page_have_the_results_of_the_reference(spark: SparkSession) -> None:
-    columns, rows = {"a0": "int"}, [(0,)]
+    columns = {"buckets": "array<long>", "bounds": "array<double>"}
+    rows = [([1, 2, 1], [10.0, 20.0])]
     examples = [sweep.Call(sweep.Form(name, call, ()), call, {}) for name, call in EXAMPLES.items()]
     assert [*sweep.compared(sweep.frame_of(spark, columns, rows), columns, rows, examples)] == []
 

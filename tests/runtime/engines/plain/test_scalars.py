@@ -42,7 +42,8 @@ def called(expression: Expression) -> set[str]:
 
 def test_every_function_is_tried() -> None:
     tried = set[str]().union(*(called(parse_expression(text)) for text in EXPRESSIONS))
-    assert tried == {function.name for function in FUNCTIONS.values()}
+    of_lists = {"histogram_quantile"}  # no constant is a list: `test_function_sweep.py` has columns of them
+    assert tried | of_lists == {function.name for function in FUNCTIONS.values()}
 
 
 def test_the_manual_lists_every_function() -> None:

@@ -176,7 +176,7 @@ def test_every_damage_to_a_file_that_a_run_needs_is_found(project: Project) -> N
     whole = integrity(root)
     assert (whole.problems, whole.unnamed, whole.last) == ((), (), LATE)
     (root / "ck").rename(root / "whole")
-    unneeded = {"owner", "owner.lock", "journal.json", f"{LATE - 1:012d}.json"}
+    unneeded = {"owner", "owner.lock", "ended", "journal.json", f"{LATE - 1:012d}.json"}
     files = [f.relative_to(root / "whole") for f in sorted((root / "whole").rglob("*")) if f.is_file()]
     actual: dict[tuple[str, str], bool] = {}
     for file in files:

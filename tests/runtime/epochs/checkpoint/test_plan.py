@@ -526,7 +526,7 @@ def test_a_stream_comes_and_another_goes(spark: SparkSession, tmp_path: Path) ->
     run.query = TWO
     with pytest.raises(DiagnosticError) as refused:
         run.run(yes=True)
-    assert "another name is free" in str(refused.value), str(refused.value)
+    assert "choose another name" in str(refused.value), str(refused.value)
     run.query = ONE.replace(" a(", " again(").replace("(a)", "(again)").replace("sums", "sums2") + OTHER
     run.write("again", [{"ts": 1, "k": 1, "v": 10.0}, {"$punctuation": "[k = 1]"}])
     run.run(yes=True)

@@ -267,7 +267,7 @@ def test_the_command_writes_what_is_right_and_nothing_else(tmp_path: Path) -> No
     folder.mkdir()
     (folder / "1.jsonl").write_text('{"s": 1, "t": 77.0}\n')
     result = cedilla("accent", folder, "[[s = 1, alter(t, y -> y * 2)]]", "[s = 2]")
-    assert (result.exit_code, "2 written to" in result.stderr) == (0, True)
+    assert (result.exit_code, "2 markers written to" in result.stderr) == (0, True)
     assert cedilla("accent", folder, "[[-(x)]]").exit_code == 1
     ops.mkdir()
     assert (
