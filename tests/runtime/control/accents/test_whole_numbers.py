@@ -264,7 +264,9 @@ def test_verify_counts_no_refused_tuple(
     (tmp_path / "r").mkdir()
     write_lines(tmp_path / "r" / "1.jsonl", MIXED)
     real = verifying.start
-    monkeypatch.setattr(verifying, "start", lambda p, f, o, report, **options: real(p, f, o, report, spark, **options))
+    monkeypatch.setattr(
+        verifying, "start", lambda p, f, o, report, **options: real(p, f, o, report, spark, **options)
+    )
     plan, flow = load(compile_query(f"{STREAM} emit r to json 'out';"))
     here = Options(sources={"r": str(tmp_path / "r")})
     assert [verdict.text() for verdict in verifying.verify(plan, flow, here)] == [

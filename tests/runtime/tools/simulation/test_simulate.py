@@ -393,7 +393,9 @@ def test_verify_compares_spark_with_the_reference(
 ) -> None:
     plan, flow = load(compile_query(QUERY))
     real = verifying.start
-    monkeypatch.setattr(verifying, "start", lambda p, f, o, report, **options: real(p, f, o, report, spark, **options))
+    monkeypatch.setattr(
+        verifying, "start", lambda p, f, o, report, **options: real(p, f, o, report, spark, **options)
+    )
     here = Options(sources={"pumps": str(folder / "pumps")})  # Spark may have been started elsewhere
     (verdict,) = verifying.verify(plan, flow, here)
     assert verdict.text() == "flow: 2 tuples, decode(out) = query(decode(in))"
@@ -416,7 +418,9 @@ def test_verify_finds_no_difference_at_the_ends_of_time(
     """
     plan, flow = load(compile_query(query))
     real = verifying.start
-    monkeypatch.setattr(verifying, "start", lambda p, f, o, report, **options: real(p, f, o, report, spark, **options))
+    monkeypatch.setattr(
+        verifying, "start", lambda p, f, o, report, **options: real(p, f, o, report, spark, **options)
+    )
     (verdict,) = verifying.verify(plan, flow, Options())
     assert verdict.text() == "hours: 3 tuples, decode(out) = query(decode(in))"
 
