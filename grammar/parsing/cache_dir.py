@@ -36,5 +36,5 @@ def _of_user() -> Path | None:
         status = folder.stat()
     except (OSError, RuntimeError):  # of a home that is not there or cannot be written
         return None
-    is_safe = status.st_uid == os.geteuid() and not status.st_mode & _BY_OTHERS
+    is_safe = status.st_uid == os.getuid() and not status.st_mode & _BY_OTHERS
     return folder if is_safe and os.access(folder, os.W_OK) else None

@@ -30,7 +30,8 @@ TRIED_ELSEWHERE = {
 """Pages -> who tries their commands, or what these need."""
 NOT_ALONE = {
     r"localhost:9092": "a broker",
-    r"--remote sc://": "a server",
+    r"--remote sc://|http://registry": "a server",
+    r"import otel-schema": "a published schema: tests/runtime/tools/importing/test_telemetry.py",
     r" Q\.rq|NAME|STREAM": "a form, not a command",
     r"--ui|--metrics|--follow|cedilla ui ": "does not end by itself",
     r"--on stop": "a site of the reader",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -23,7 +24,8 @@ SOURCES: dict[str, list[Path]] = {
 
 
 def sources_of(files: Iterable[Path]) -> str:
-    return plain(" ".join(file.read_text("utf-8") for file in files))
+    texts = (file.read_text("utf-8") for file in files)
+    return plain(" ".join(re.sub(r"</?\w+[^<>]*>", "", text) for text in texts))
 
 
 @pytest.mark.parametrize("name", SOURCES)

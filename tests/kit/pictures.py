@@ -33,7 +33,7 @@ def take(tab: Page, path: Path, selector: str, whole: bool = False) -> None:
 
 def plain(text: str) -> str:
     """Returns a text as pages and their sources both have it: single blanks, no numbers, no marks of Markdown."""
-    return re.sub(r"[\s\d]+", " ", re.sub(r"[`*#]", "", text)).strip().lower()
+    return re.sub(r"[\s\d]+", " ", re.sub(r"[`*#¶]", "", text)).strip().lower()
 
 
 def texts_of(path: Path) -> list[str] | None:

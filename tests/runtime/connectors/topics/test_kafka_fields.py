@@ -99,7 +99,7 @@ def test_events_of_the_cloud_in_binary_mode(kafka: Broker, sail: SparkSession, t
         (4, "RQ302"),
         (5, "RQ301"),
     ]
-    assert query.quarantine()[0]["reason"] == '`at` is no timestamp: "noon" (read from header "ce_time")'
+    assert query.quarantine()[0]["reason"] == '`at` must be a timestamp, found "noon" (read from header "ce_time")'
     assert b"\xff" in b64decode(query.quarantine()[2]["bytes"])
     # What reads the topic without an engine gives the same.
     simulate(query.text, Options(sinks={"out": str(tmp_path / "simulated")}))
@@ -165,5 +165,5 @@ def test_tools_read_the_fields_and_a_sender_writes_values(kafka: Broker, tmp_pat
     kafka.send_record("sender", {"ts": 3}, key="a")
     checked = cedilla("validate", address, "--query", str(query))
     assert checked.exit_code == 1
-    assert "1 findings (RQ302: 1)" in checked.output
+    assert "1 error (RQ302: 1)" in checked.output
     assert "sender/0:0" in checked.output

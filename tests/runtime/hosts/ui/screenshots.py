@@ -59,7 +59,7 @@ def take(
             tab.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
             tab.locator("#output tbody tr").first.wait_for()
             path = FOLDER / f"{name}.png"
-            take_picture(tab, path, "h2, th, button", whole=height is None)
+            take_picture(tab, path, "h2", whole=height is None)
 
 
 def main() -> None:
