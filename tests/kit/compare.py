@@ -14,7 +14,9 @@ Row = Mapping[str, Any]
 
 
 def same(one: Any, other: Any) -> bool:
-    """Returns True for equal values; a NaN equals a NaN."""
+    """Returns True for equal values; a NaN equals a NaN, also in lists."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
     return (
         one == other or (one != one and other != other) or (type(one) is float and math.isclose(one, other))
     )

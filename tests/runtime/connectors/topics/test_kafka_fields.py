@@ -99,7 +99,10 @@ def test_events_of_the_cloud_in_binary_mode(kafka: Broker, sail: SparkSession, t
         (4, "RQ302"),
         (5, "RQ301"),
     ]
-    assert query.quarantine()[0]["reason"] == '`at` must be a timestamp, found "noon" (read from header "ce_time")'
+    assert (
+        query.quarantine()[0]["reason"]
+        == '`at` must be a timestamp, found "noon" (read from header "ce_time")'
+    )
     assert b"\xff" in b64decode(query.quarantine()[2]["bytes"])
     # What reads the topic without an engine gives the same.
     simulate(query.text, Options(sinks={"out": str(tmp_path / "simulated")}))
