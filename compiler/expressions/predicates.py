@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from attrs import evolve
-
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.expressions import COMPARISONS, Types
 from cedilla.compiler.expressions.types import decimals, patterns
@@ -21,6 +17,7 @@ from cedilla.grammar.syntax import (
     Scalar,
     SetPattern,
     Unary,
+    signed_constant,
 )
 
 _MAX_ATTRIBUTES = 8
@@ -46,11 +43,14 @@ def _bounds(predicate: Expression, types: Types) -> tuple[Tree, Tree]:
         case Binary("or", left, right):
             a, b = _bounds(left, types), _bounds(right, types)
             return _either(a[0], b[0]), _both(a[1], b[1])
-        case Binary(operator, Attribute(name), value) if operator in COMPARISONS and _is_constant(value):
-            pattern = _compared(operator, _constant(value))
-            return _of_set(name, patterns.value_set(name, types[name], pattern))
-        case Binary(operator, value, Attribute(name)) if operator in COMPARISONS and _is_constant(value):
-            pattern = _compared(decimals.MIRRORED[operator], _constant(value))
+        case Binary(operator, Attribute(name), right) if operator in COMPARISONS and (
+            value := signed_constant(right)
+        ):
+            return _of_set(name, patterns.value_set(name, types[name], _compared(operator, value)))
+        case Binary(operator, left, Attribute(name)) if operator in COMPARISONS and (
+            value := signed_constant(left)
+        ):
+            pattern = _compared(decimals.MIRRORED[operator], value)
             return _of_set(name, patterns.value_set(name, types[name], pattern))
         case InSet(Attribute(name), values, negated):
             pattern = SetPattern(values, span=predicate.span)
@@ -65,27 +65,6 @@ def _bounds(predicate: Expression, types: Types) -> tuple[Tree, Tree]:
             return (undefined, defined) if test == "isnull" else (defined, undefined)
         case _:
             return True, True
-
-
-def _is_constant(expression: Expression) -> bool:
-    """Returns True for a constant, also for a negative one, which is the opposite of another."""
-    match expression:
-        case Literal():
-            return True
-        case Unary("-", Literal(int() | Fraction())):
-            return True
-        case _:
-            return False
-
-
-def _constant(expression: Expression) -> Literal:
-    if isinstance(expression, Literal):
-        return expression
-    assert isinstance(expression, Unary)
-    assert isinstance(expression.operand, Literal)
-    positive = expression.operand
-    assert isinstance(positive.value, int | Fraction)
-    return evolve(positive, value=-positive.value, text=f"-{positive.text}")
 
 
 def _both(a: Tree, b: Tree) -> Tree:

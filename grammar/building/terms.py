@@ -32,18 +32,10 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 
 
 def _constant(expression: Expression) -> syntax.Literal | None:
-    """A constant with its sign, of those that a range can have."""
-    match expression:
-        case syntax.Unary("-", syntax.Literal(int() | Fraction() as value, text, unit)) if not isinstance(
-            value, bool
-        ):
-            return _constant(syntax.Literal(-value, f"-{text}", unit, span=expression.span))
-        case syntax.Literal(_, text, syntax.SECOND) if " " in text:  # `5 minutes`
-            return None
-        case syntax.Literal():
-            return expression
-        case _:
-            return None
+    """A constant with its sign, of those that a range can have: not `5 minutes`."""
+    constant = syntax.signed_constant(expression)
+    is_length = constant is not None and constant.unit == syntax.SECOND and " " in constant.text
+    return None if is_length else constant
 
 
 _NO_OTHERS: Mapping[str, str] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal as OneOf
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.grammar.diagnostics import Span
 
@@ -122,6 +122,17 @@ class Case(Node):
 
 
 Expression = Attribute | Literal | Unary | Binary | InSet | InRange | Scalar | Case
+
+
+def signed_constant(expression: Expression) -> Literal | None:
+    """Returns a constant with its sign; a negative number is the opposite of another. `None` for others."""
+    match expression:
+        case Unary("-", Literal(int() | Fraction() as value) as positive) if not isinstance(value, bool):
+            return evolve(positive, value=-value, text=f"-{positive.text}", span=expression.span)
+        case Literal():
+            return expression
+        case _:
+            return None
 
 
 # --- patterns, shared by domains, descriptions and punctuations ---

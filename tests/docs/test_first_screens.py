@@ -17,6 +17,8 @@ LINKING = [
     for page in sorted((ROOT / "docs").rglob("*.md"))
     if not {"reference", "vscode"} & {*page.parts} and page.name not in ("concepts.md", "README.md")
 ]
+TERMS = {"canonical": "concepts.md#canonical-values", "epoch": "concepts.md#epochs"}
+"""Words of the theory -> where they are explained."""
 MAX_WORDS = 120
 _NO_PROSE = re.compile(
     r"^```.*?^```$|<!-- generated -->.*?<!-- end -->|`[^`\n]*`|^ {4}.*?$|^#.*?$|\[[^\]]*\]\([^)]*\)|\*\*[^*\n]*\*\*|"
@@ -56,10 +58,6 @@ def test_a_page_joins_its_sentences(page: Path) -> None:
     long = [t for t in texts([page]) if "|" not in t.words and len(re.findall(r"[.!?](?= |$)", t.words)) >= 3]
     alone = [f"{page_name(page)}:{t.line}: {t.words[:100]}" for t in long if not _LINK_WORDS.search(t.words)]
     assert len(alone) <= max(2, len(long) / 5), "\n".join(alone)
-
-
-TERMS = {"canonical": "concepts.md#canonical-values", "epoch": "concepts.md#epochs"}
-"""Words of the theory -> where they are explained."""
 
 
 @pytest.mark.parametrize("page", LINKING, ids=page_name)

@@ -49,8 +49,8 @@ class FolderLooks:
         is_settled = stamp is not None and time.time_ns() - stamp[0] > _SETTLED
         before = self.known[path].entries if path in self.known else _NOTHING
         entries = sorted(store.entries(path, before), key=lambda entry: entry.path)
-        is_told = is_settled and not any(entry.is_link for entry in entries)
-        self.folders[path] = _Listed(stamp if is_told else None, {name_of(e.path): e for e in entries})
+        tells_changes = is_settled and not any(entry.is_link for entry in entries)
+        self.folders[path] = _Listed(stamp if tells_changes else None, {name_of(e.path): e for e in entries})
         return entries
 
 

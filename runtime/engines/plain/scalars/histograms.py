@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from math import inf
@@ -13,12 +13,12 @@ from cedilla.runtime.engines.plain.scalars.arithmetic import double
 
 def histogram_quantile(histograms: Iterable[tuple[Any, Any]], share: Any) -> float | None:
     """Returns a quantile of several histograms, given as buckets and bounds."""
-    counts, having, number = Counter[float](), Counter[float](), 0
+    counts, having, number = defaultdict[float, float](float), Counter[float](), 0
     for buckets, bounds in histograms:
         if _is_one(values := [*map(double, buckets)], ends := [*map(double, bounds)]):
             number += 1
             for bound, count in zip((*ends, inf), values, strict=True):
-                counts[bound] += count  # type: ignore[reportArgumentType]
+                counts[bound] += count
                 having[bound] += 1
     bounds = sorted(counts)
     up_to = accumulate(float(counts[bound]) for bound in bounds)
