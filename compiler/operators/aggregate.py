@@ -76,7 +76,7 @@ class Aggregate(Operator):
     calls: dict[str, Call] = field(factory=dict[str, Call], converter=Call.parsed)
     complete: int | None = None
     differences: tuple[str, ...] = field(default=(), converter=tuple)
-    remedy: ClassVar[str] = "a group by a window of a punctuated attribute"
+    remedy: ClassVar[str] = "group by a window of a punctuated attribute, too, because its groups end"
     rules: ClassVar[Rules] = Rules("A2", "A3", "A4", ignored="A1")
     keeps_order: ClassVar[Order] = Order.NONE
     instead: ClassVar[str] = (

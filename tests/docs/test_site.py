@@ -69,8 +69,13 @@ def test_every_test_that_the_errata_name_exists() -> None:
         for file in (ROOT / "tests").rglob("test_*.py")
         for name in re.findall(r"^def (test_\w+)", file.read_text("utf-8"), re.MULTILINE)
     }
-    assert len(named) > 8
     assert named <= pages
+
+
+def test_each_erratum_names_its_test() -> None:
+    items = [line for line in (DOCS / "errata.md").read_text("utf-8").splitlines() if line.startswith("- ")]
+    assert len(items) > 20
+    assert [item for item in items if not re.search(r"\(`test_\w+`\)\.$", item)] == []
 
 
 def test_the_comparison_cites_the_documentation_of_each_system_with_its_date() -> None:

@@ -31,8 +31,16 @@ def suggestion(plan: Plan, bound: StateBound) -> str | None:
         if _is_mended(plan, [changed.get(source.name, source) for source in plan.sources], bound):
             effect = "that lets rows pass" if bound.waits else "that bounds the state"
             advice = f"declare {' and '.join(change.advice for change in changes)}: {effect}"
-            return "".join([advice, *_of_promises(plan, changes)])
+            return "".join([advice, *_of_promises(plan, changes), *_beside(plan, bound, changes)])
     return bound.operator.remedy
+
+
+def _beside(plan: Plan, bound: StateBound, changes: Sequence[_Change]) -> Iterator[str]:
+    """Yields the operator's own remedy where only a promise helps that does not follow time: devices rarely end."""
+    promised_names = {n for change in changes for scheme in change.changed.punctuated for n in scheme}
+    follows_time = any(_is_time(plan, change.source, n) for change in changes for n in promised_names)
+    if bound.operator.remedy is not None and not follows_time:
+        yield f"; or {bound.operator.remedy}"
 
 
 def _of_promises(plan: Plan, changes: Sequence[_Change]) -> Iterator[str]:

@@ -33,6 +33,8 @@ WINDOW = 128
 """The number of latest values that are compared."""
 MIN_PAST = 80
 """The minimum number of values before a jump; fewer do not show how far values move without one."""
+LEAST = MIN_PAST + MIN_VALUES
+"""The minimum number of values of a sequence in which a jump can be seen."""
 _STRIDE = 32
 _SLACK = 4
 """The number of values before a proposed place among which the place is looked for again."""

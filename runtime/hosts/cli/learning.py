@@ -155,14 +155,15 @@ def _pages_named(context: click.Context, parameter: click.Parameter, incomplete:
 
 
 @click.command("docs", short_help="Show the pages of the documentation.")
-@click.argument("name", metavar="[PAGE]", default="", shell_complete=_pages_named)
-def docs_command(name: str) -> None:
+@click.argument("names", metavar="[PAGE]", nargs=-1, shell_complete=_pages_named)
+def docs_command(names: tuple[str, ...]) -> None:
     """Show a page of the documentation, or without a PAGE, list all.
 
     PAGE is the name of a page, `markers`; of a part, `markers#renames`; of an operator, a command, a function or a
-    setting; or a code, `RQ216`. On a terminal a pager shows it; elsewhere it is Markdown.
+    setting; or a code, `RQ216`. Other words, `late tuples`, list the parts that have all of them. On a terminal a pager
+    shows it; elsewhere it is Markdown.
     """
-    console = Console()
+    console, name = Console(), " ".join(names)
     if not name:
         widest = max(map(len, pages()))
         lines = (f"{page:{widest}}  {summary(page, text)}" for page, text in pages().items())

@@ -1,7 +1,7 @@
-"""Finds pages of the documentation, which are packed with the program, and parts of them by name.
+"""Finds pages of the documentation, which are packed with the program, and parts of them by name or by words.
 
 A name is that of a page (`markers`, `join`), of a heading (`markers#renames`, `renames`), or of a row of a reference
-table (`round`).
+table (`round`). Other words lead to the parts that have all of them.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from textwrap import shorten
 
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
 
 _FOLDERS = ("", "cases", "operators", "reference")
 """Folders of pages, in the order of the list."""
+_MOST, _WIDTH = 12, 110
+"""The most parts that a search by words lists, and the most characters of the line of each."""
 _BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^(?P<level>#+) (?P<title>.+)$", re.MULTILINE)
 _LINK = re.compile(r"!?\[(?P<text>[^\]\[]*)\]\((?P<path>[^)\s]*)\)")
@@ -73,7 +76,10 @@ def _plain(text: str) -> str:
 
 
 def text_of(name: str) -> str:
-    """Returns the Markdown of a page, or of the part that a name means. Raises `DiagnosticError` RQ477 for others."""
+    """Returns the Markdown of a page, of the part that a name means, or a list of the parts that have its words.
+
+    Raises `DiagnosticError` RQ477 for others.
+    """
     page, _, anchor = name.removeprefix("docs/").replace(".md", "", 1).strip().partition("#")
     whole = _page(page) if page else None
     if whole is not None:
@@ -84,10 +90,34 @@ def text_of(name: str) -> str:
             hint = did_you_mean(anchor, anchors, "headings")
             raise failure("RQ477", f"the page `{whole}` has no heading `{anchor}`", hint=hint)
         return anchors[anchor.lower()]
-    if not anchor and (part := _part(page) or _rows(page)):
+    if not anchor and (part := _part(page) or _rows(page) or _with_words(page)):
         return part
     hint = did_you_mean(page, _names(), "pages")
-    raise failure("RQ477", f"the documentation has no page `{name}`", hint=hint)
+    raise failure("RQ477", f"the documentation has no page and no words `{name}`", hint=hint)
+
+
+def _with_words(words: str) -> str | None:
+    """Returns a list of the parts of pages that have all words, each with one of its lines; `None` if no part has.
+
+    A word is the beginning of one, so that `late` finds "later", too. Parts with more of the words in their headings
+    come first, of these the shorter ones.
+    """
+    wanted = [re.compile(rf"\b{re.escape(word)}", re.IGNORECASE) for word in words.split()]
+    ranked: list[tuple[int, int, str]] = []
+    for name, page in pages().items():
+        for anchor, section in _sections(page, nested=False).items():
+            title, *lines = section.splitlines()
+            if all(word.search(section) for word in wanted):
+                best = max(lines or [title], key=lambda line: sum(bool(word.search(line)) for word in wanted))
+                entry = (
+                    f"- `{name}#{anchor}`: {shorten(_plain(best).lstrip('-|# '), _WIDTH, placeholder=' …')}"
+                )
+                ranked.append((-sum(bool(word.search(title)) for word in wanted), len(lines), entry))
+    if not wanted or not ranked:
+        return None
+    more = f"\n\nFurther parts: {len(ranked) - _MOST}." if len(ranked) > _MOST else ""
+    listed = "\n".join(entry for *_, entry in sorted(ranked)[:_MOST])
+    return f"Nothing is named `{words}`. These parts have the words:\n\n{listed}{more}\n"
 
 
 def _page(name: str) -> str | None:
@@ -124,13 +154,15 @@ def _part(name: str) -> str | None:
     return _unique().get(_anchor(name))
 
 
-def _sections(page: str) -> Mapping[str, str]:
-    """Returns each heading's anchor with the part of the page below it, up to the next heading of its level."""
+def _sections(page: str, *, nested: bool = True) -> Mapping[str, str]:
+    """Returns each heading's anchor with the part of the page below it, up to the next heading of its level, or of any
+    level if not `nested`."""
     blanked = _BLOCK.sub(lambda block: re.sub(r"[^\n]", " ", block[0]), page)
     headings = list(_HEADING.finditer(blanked))
     sections: dict[str, str] = {}
     for number, heading in enumerate(headings):
-        ends = (h.start() for h in headings[number + 1 :] if len(h["level"]) <= len(heading["level"]))
+        later = headings[number + 1 :]
+        ends = (h.start() for h in later if not nested or len(h["level"]) <= len(heading["level"]))
         section = page[heading.start() : next(ends, len(page))].rstrip() + "\n"
         sections.setdefault(_anchor(heading["title"]), section)
     return sections

@@ -12,8 +12,10 @@ from cedilla.compiler.changes import Add
 from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.diagnostics.printable import counted
 from cedilla.runtime.connectors.records.lines import Line
 from cedilla.runtime.control.change_detection.groups import described_by, time_axis
+from cedilla.runtime.control.change_detection.series import LEAST
 from cedilla.runtime.tools.stream_tools.schema import Schema
 from cedilla.runtime.tools.stream_tools.stream_checker import Row, StreamChecker
 from cedilla.runtime.tools.stream_tools.suspect import Suspect, Suspects
@@ -63,13 +65,29 @@ class Search:
 
     def text(self, name: str, count: int) -> str:
         """Summarises the examined stream in one line."""
-        groups = [f"{own.count:,} sequences{f' by {_and(own.by)}' if own.by else ''}" for own in self._all]
-        by = ", ".join([*groups[:1], *(text.replace(" sequences", "") for text in groups[1:])])
+        counts = [
+            counted(own.count, "sequence") if own is self._all[0] else f"{own.count:,}" for own in self._all
+        ]
+        groups = [
+            f"{n}{f' by {_and(own.by)}' if own.by else ''}" for n, own in zip(counts, self._all, strict=True)
+        ]
+        by = ", ".join(groups)
         fine = (
             f"; not by {', nor by '.join(map(_and, self.too_fine))}: too many groups" if self.too_fine else ""
         )
+        short = self._short()
         wrong = f"; {self.passed_over:,} lines passed over (`cedilla validate`)" if self.passed_over else ""
-        return f"{name}: {count:,} suspects ({self.tuples:,} tuples; {by}{fine}{wrong})"
+        return (
+            f"{name}: {counted(count, 'suspect')} ({counted(self.tuples, 'tuple')}; {by}{short}{fine}{wrong})"
+        )
+
+    def _short(self) -> str:
+        """Says how many sequences of the first grouping have too few values for any jump to be seen."""
+        own = self._all[0]
+        if not own.too_short:
+            return ""
+        long_enough = own.count - own.too_short
+        return f"; {long_enough:,} of them with the {LEAST} values that it takes to see a jump"
 
     def _suspects(self, lines: Iterable[Line]) -> Iterator[tuple[Suspect, Suspects]]:
         follower = StreamChecker(self.schema)

@@ -31,7 +31,7 @@ from cedilla.runtime.control.change_detection.groups import (
     statement,
 )
 from cedilla.runtime.control.change_detection.points import MAX_VALUE
-from cedilla.runtime.control.change_detection.series import Jump, Series
+from cedilla.runtime.control.change_detection.series import LEAST, Jump, Series
 from cedilla.runtime.control.change_detection.swaps import find_swap
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.tools.stream_tools.schema import Schema
@@ -84,6 +84,11 @@ class Suspects:
     count: int = 0
     _series: dict[Group, dict[str, Series[Where]]] = field(factory=dict)
     _clocks: dict[Group, Clocks[Where]] = field(factory=dict)
+
+    @property
+    def too_short(self) -> int:
+        """The number of sequences with fewer values than any jump takes."""
+        return sum(s.size < LEAST for own in self._series.values() for s in own.values())
 
     def end(self, follower: StreamChecker) -> Iterator[Suspect]:
         """Yields what the latest values of each sequence show when no more will come."""

@@ -91,6 +91,14 @@ def test_docs_shows_a_page_or_a_part_of_it(name: str, start: str) -> None:
     assert (result.exit_code, result.stdout[: len(start)]) == (0, start)
 
 
+def test_words_lead_to_the_parts_that_have_all_of_them() -> None:
+    lines = cedilla("docs", "late", "tuple").stdout.splitlines()
+    assert lines[0] == "Nothing is named `late tuple`. These parts have the words:"
+    assert lines[2].startswith("- `time#late-tuples`: A late tuple is set aside")
+    assert "".join(lines[-2:]).startswith("Further parts: ")
+    assert all(len(line) < 170 for line in lines)
+
+
 def test_a_part_ends_with_the_next_heading_of_its_level() -> None:
     part = cedilla("docs", "markers#renames").stdout
     assert part.count("\n## ") == 0
@@ -105,9 +113,9 @@ def test_the_page_of_a_code_can_be_shown(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("markrs", "the documentation has no page `markrs`\n = help: did you mean `markers`?"),
+        ("markrs", "the documentation has no page and no words `markrs`\n = help: did you mean `markers`?"),
         ("markers#renams", "the page `markers` has no heading `renams`\n = help: did you mean `renames`?"),
-        ("#renames", "the documentation has no page `#renames`"),
+        ("#renames", "the documentation has no page and no words `#renames`"),
     ],
 )
 def test_docs_refuses_an_unknown_page_with_near_ones(name: str, message: str) -> None:

@@ -338,6 +338,15 @@ def test_what_is_no_change_of_unit_is_not_found(tmp_path: Path, seed: int) -> No
     )
 
 
+def test_too_few_values_are_no_proof_that_nothing_changed(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    stream = [{"s": s, "t": rng.gauss(60, 1)} for s, count in ((1, 95), (2, 96)) for _ in range(count)]
+    write_lines(tmp_path / "1.jsonl", stream)
+    result = cedilla("suspect", str(tmp_path), "--schema", "s: int, t: double", "--by", "s")
+    short = "2 sequences by s; 1 of them with the 96 values that it takes to see a jump)"
+    assert (result.exit_code, short in result.output) == (0, True), result.output
+
+
 @pytest.mark.parametrize("kept", [True, False])
 def test_an_attribute_that_is_dropped_and_added_begins_anew(tmp_path: Path, kept: bool) -> None:
     """It may come in another unit then (G32); a jump before that is told, and one of a group that kept it."""

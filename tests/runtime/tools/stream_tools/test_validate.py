@@ -334,6 +334,16 @@ def test_a_stream_that_is_not_there(tmp_path: Path) -> None:
         assert (result.exit_code, result.stderr[:12]) == (1, "error[RQ410]")
 
 
+def test_a_folder_of_markers_that_is_not_there(tmp_path: Path) -> None:
+    write_lines(tmp_path / "r" / "1.jsonl", [{"s": 1}])
+    result = cedilla("validate", str(tmp_path / "r"), "--markers", str(tmp_path / "none"))
+    assert (result.exit_code, "the folder of markers" in result.stderr, "*.rqm" in result.stderr) == (
+        1,
+        True,
+        True,
+    )
+
+
 def test_canonize_as_a_command() -> None:
     stream: list[Item] = [
         {"$accent": "[[alter(t, y -> y * 2)]]"},
