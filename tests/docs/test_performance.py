@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from html import unescape
+from pathlib import Path
 
+import pytest
+
+from tests.docs.performance_pictures import Picture, core, nexmark, rows, text
 from tests.kit import ROOT
 
 PAGE = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", (ROOT / "docs" / "performance.md").read_text("utf-8"))
 """The text without addresses of links."""
-FIGURES = (ROOT / "tests" / "benchmarks" / "figures.md").read_text("utf-8")
-
-
-def rows(section: str) -> Iterator[list[str]]:
-    """Yields the cells of the rows of the first table of a section, without bold."""
-    table = FIGURES.partition(f"## {section}\n")[2].partition("\n|")[2].partition("\n\n")[0]
-    for line in table.splitlines()[2:]:
-        yield [cell.strip().strip("*") for cell in line.strip("|").split("|")]
 
 
 def test_the_core_queries_lie_between_the_figures_of_the_page() -> None:
@@ -42,3 +39,13 @@ def test_nexmark_has_the_queries_ahead_and_the_slow_ones_of_the_table() -> None:
     slow = {query: ratio for query, ratio in ahead.items() if ratio < 1}
     sentence = next(line for line in re.split(r"(?<=\.) ", PAGE) if "It is slower in q" in line)
     assert {q: float(r) for q, r in re.findall(r"(q\d+) \(\*\*([\d.]+)\*\*\)", sentence)} == slow
+
+
+@pytest.mark.parametrize("picture", [core(), nexmark()], ids=lambda picture: picture.name)
+def test_the_pictures_have_the_figures_of_the_tables(picture: Picture) -> None:
+    """`python -m tests.docs.performance_pictures` draws them anew."""
+    svg = Path(picture.path).read_text("utf-8")
+    drawn = Counter(map(unescape, re.findall(r"<text[^>]*>([^<]*)</text>", svg)))
+    figures = Counter(text(speed) for speeds in picture.speeds.values() for speed in speeds.values())
+    names = {*picture.speeds, *(name for speeds in picture.speeds.values() for name in speeds), picture.unit}
+    assert drawn == figures + Counter(names)
