@@ -38,8 +38,8 @@ class Picture:
 
 def core() -> Picture:
     """Returns the core queries in epochs of 100,000 rows."""
-    competitors: Sequence[str] = ("Cedilla on Sail", "Cedilla on Spark", "hand-written Spark", "Flink")
-    speeds = {
+    competitors = ("Cedilla on Sail", "Cedilla on Spark", "hand-written Spark", "Flink")
+    speeds: dict[str, Mapping[str, float]] = {
         re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", query): dict(
             zip(competitors, map(_number, cells), strict=False)
         )
@@ -52,7 +52,7 @@ def nexmark() -> Picture:
     """Returns the queries of NEXMark that Cedilla on Sail and Flink both run."""
     halves = list(rows("NEXMark"))
     both = [row[:3] for row in halves] + [row[5:8] for row in halves]
-    speeds = {
+    speeds: dict[str, Mapping[str, float]] = {
         query: {"Cedilla on Sail": _number(sail), "Flink": _number(flink)}
         for query, sail, flink in both
         if re.match(r"q\d", query) and flink.isdigit()
@@ -78,11 +78,9 @@ def draw(picture: Picture) -> None:
 
     with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.name, "font.family": "sans-serif"}):
         figure, axes = plt.subplots(figsize=(8.5, 0.26 * len(picture.speeds) + 1.1), layout="constrained")
-        for place, speeds in enumerate(picture.speeds.values()):
-            axes.plot(
-                [min(speeds.values()), max(speeds.values())], [place, place], color="#ccc", lw=1, zorder=0
-            )
-            _dots(axes, place, speeds)
+        for row, speeds in enumerate(picture.speeds.values()):
+            axes.plot([min(speeds.values()), max(speeds.values())], [row, row], color="#ccc", lw=1, zorder=0)
+            _dots(axes, row, speeds)
         axes.set_yticks(range(len(picture.speeds)), list(picture.speeds), fontsize=8)
         axes.set_ylim(len(picture.speeds) - 0.4, -0.6)
         axes.set_xscale("log")
@@ -100,15 +98,15 @@ def draw(picture: Picture) -> None:
         plt.close(figure)
 
 
-def _dots(axes: Any, place: int, speeds: Mapping[str, float]) -> None:
+def _dots(axes: Any, row: int, speeds: Mapping[str, float]) -> None:
     """Draws the dots of a row; numbers of neighbours go above and below in turn."""
     ordered: Sequence[tuple[str, float]] = sorted(speeds.items(), key=lambda entry: entry[1])
     for turn, (competitor, speed) in enumerate(ordered):
         colour = _COLOURS.get(competitor, _FLINK)
-        axes.plot(speed, place, "o", color=colour, ms=5, label=competitor)
+        axes.plot(speed, row, "o", color=colour, ms=5, label=competitor)
         axes.annotate(
             text(speed),
-            (speed, place),
+            (speed, row),
             (0, 4 if turn % 2 else -10),
             textcoords="offset points",
             ha="center",

@@ -28,7 +28,8 @@ def navigation(docs: Path) -> list[dict[str, Any]]:
         pages = [{link["text"]: link["path"]} for link in _LINK.finditer(row["pages"])]
         if row["title"] == "Operators":
             pages += [
-                {path.stem: f"operators/{path.name}"} for path in sorted((docs / "operators").glob("*.md"))
+                {path.stem: f"operators/{path.name}"}
+                for path in sorted((docs / "operators").glob("[a-z]*.md"))
             ]
         if pages:
             sections.append({row["title"].partition(",")[0]: pages})
