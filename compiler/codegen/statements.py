@@ -72,6 +72,8 @@ def window_sql(operator: Window, types: Types) -> str:
     window.
     """
     type_ = types[operator.on]
+    if operator.calendar is not None:
+        return operator.calendar.day_sql(column(operator.on))
     axis = type_.axis(column(operator.on))
     if operator.step == operator.length:
         return rounded_sql("floor", axis, type_, Affine(1 / operator.length, 0))
@@ -93,7 +95,10 @@ def windows_of_pane_sql(operator: Window, pane: int, number: str) -> str:
 def bounds_sql(operator: Window) -> dict[str, str]:
     """Returns SQL for the named bounds of a window, computed from its number in the first column."""
     number = column(operator.names[0])
-    return {name: bound_sql(number, operator.gives, bound) for name, bound in operator.bounds.items()}
+    return {
+        name: bound_sql(number, operator.gives, bound) if isinstance(bound, Affine) else bound.sql(number)
+        for name, bound in operator.bounds.items()
+    }
 
 
 def alias_sql(expression: str, name: str) -> str:

@@ -24,7 +24,7 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.function import Number
 from cedilla.grammar.syntax import Attribute, Expression, Literal, Scalar
 
-_Range = tuple[int | None, int | None]
+Range = tuple[int | None, int | None]
 
 
 @frozen
@@ -51,14 +51,14 @@ class Extents:
         >>> print(Extents(length=10, step=5).image(values, "wid", whole=True))
         wid in [1, 4): True, else False
         """
-        ranges: list[_Range] = []
+        ranges: list[Range] = []
         for low, high, inside in members.piece_bounds():
             if inside:
                 ranges += self._without_used_up(members, low, high) if whole else [self._cells(low, high)]
         ranges += [self._cells((v, 0), (v, 1)) for v, inside in members.points.items() if inside]
-        return _set(cells, ranges, members.undefined)
+        return whole_numbers(cells, ranges, members.undefined)
 
-    def _cells(self, low: Bound | None, high: Bound | None) -> _Range:
+    def _cells(self, low: Bound | None, high: Bound | None) -> Range:
         """Returns the half-open range of cells that meet the values between two cuts."""
         first = end = None
         if low is not None:
@@ -72,7 +72,7 @@ class Extents:
         moved = Fraction(value) - self.start
         return moved + sign * self.slack * (abs(value) + abs(self.start))
 
-    def _without_used_up(self, members: Level, low: Bound | None, high: Bound | None) -> Iterator[_Range]:
+    def _without_used_up(self, members: Level, low: Bound | None, high: Bound | None) -> Iterator[Range]:
         """Yields these ranges without cells whose whole numbers between the cuts are all points of their own."""
         first, end = self._cells(low, high)
         for cell in sorted(self._used_up(members, low, high)) if members.points and not self.slack else ():
@@ -99,7 +99,7 @@ class Extents:
                 yield cell
 
 
-def _set(attribute: str, ranges: list[_Range], undefined: Tree) -> Tree:
+def whole_numbers(attribute: str, ranges: list[Range], undefined: Tree) -> Tree:
     """Returns the union of half-open ranges of whole numbers."""
     cuts: list[Bound] = []
     pieces: list[Tree] = [False]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from attrs import Factory, evolve, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.calendars import Boundary, Calendar
 from cedilla.compiler.expressions.step_functions import Extents
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
 from cedilla.compiler.expressions.unit_inference import Units
@@ -36,9 +37,13 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 
 
-def bounds_of(names: tuple[str, str], length: Fraction, step: Fraction) -> dict[str, Affine]:
+def bounds_of(
+    names: tuple[str, str], length: Fraction, step: Fraction, calendar: Calendar | None = None
+) -> dict[str, Affine | Boundary]:
     """The names of the bounds of window k, each with the bound as a function of k."""
     begin, end = names
+    if calendar is not None:
+        return {begin: Boundary(calendar, 0), end: Boundary(calendar, 1)}
     return {begin: Affine(step, 0), end: Affine(step, length)}
 
 
@@ -49,7 +54,8 @@ class Window(Operator):
     The alias is the whole number k of the window [k·step, k·step + length) on the attribute's axis, which for
     timestamps counts microseconds since 1970-01-01 UTC; two aliases are for the bounds of the window. Tumbling
     when step = length, else a tuple gets a copy per window. Length and step are in units of the axis
-    (microseconds for timestamps).
+    (microseconds for timestamps). With a `calendar`, window k is its period k, and the length is only about that of
+    one.
     """
 
     length: Fraction = field(converter=Fraction)
@@ -57,6 +63,7 @@ class Window(Operator):
     on: str
     alias: str | tuple[str, str]
     on_type: Type = LONG
+    calendar: Calendar | None = None
     rules: ClassVar[Rules] = Rules("W1", "W2", "W4", absorbed="W3", needed="W2", moved="W5")
 
     @property
@@ -65,9 +72,13 @@ class Window(Operator):
         return (self.alias,) if isinstance(self.alias, str) else self.alias
 
     @property
-    def bounds(self) -> dict[str, Affine]:
+    def bounds(self) -> dict[str, Affine | Boundary]:
         """The bounds by their names; none where the alias is the window's number."""
-        return {} if isinstance(self.alias, str) else bounds_of(self.alias, self.length, self.step)
+        return (
+            {}
+            if isinstance(self.alias, str)
+            else bounds_of(self.alias, self.length, self.step, self.calendar)
+        )
 
     @property
     def axis(self) -> str:
@@ -182,7 +193,7 @@ class Window(Operator):
         if members is True:
             yield rest
         elif (members := domain.possible(members, self.on)) is not False:
-            numbers = Extents(self.length, self.step).image(members, name, whole)
+            numbers = (self.calendar or Extents(self.length, self.step)).image(members, name, whole)
             values = self._bounded(numbers, name)
             if self._may_have_no_number(whole) and regions.intersection(members, self._far()) is not False:
                 values = regions.union(values, regions.complement(regions.defined(name)))
@@ -212,11 +223,14 @@ class Window(Operator):
         return True if self._may_have_no_number(domain.integral) else regions.defined(name)
 
     def _may_have_no_number(self, whole: bool) -> bool:
-        """Returns True if a window's number may have more than 64 bits: it is then undefined."""
-        return not whole or self.step < 1
+        """Returns True if a window's number may have more than 64 bits, or its time be in no year of a calendar: it is
+        then undefined."""
+        return self.calendar is not None or not whole or self.step < 1
 
     def _far(self) -> Tree:
         """Returns a region around the values with such numbers."""
+        if self.calendar is not None:
+            return self.calendar.outside(self.on)
         far = self.step * 2**62
         low, high = regions.interval(self.on, None, (-far, 0)), regions.interval(self.on, (far, 0), None)
         return regions.union(low, high)
@@ -243,7 +257,10 @@ class Window(Operator):
         return (Memory(what=what, side=0, within=frozenset(inputs[0].types), accents=True),)
 
     def arguments(self) -> dict[str, Any]:
+        names = {"as": self.alias if isinstance(self.alias, str) else [*self.alias]}
+        if self.calendar is not None:
+            return {**self.calendar.arguments(self.on), **names}
         lengths = {"length": measured(self.length, self.on_type)}
         if self.step != self.length:
             lengths["every"] = measured(self.step, self.on_type)
-        return {**lengths, "on": self.on, "as": self.alias if isinstance(self.alias, str) else [*self.alias]}
+        return {**lengths, "on": self.on, **names}

@@ -25,6 +25,7 @@ from cedilla.compiler.operators import Call, Operator
 from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.operators.shared.base import require_axis
 from cedilla.compiler.passes.angles import doubtful_attributes, doubtful_call, with_circle
+from cedilla.compiler.passes.calendar_windows import calendar_of, is_calendar
 from cedilla.compiler.passes.report import check_once
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions.affine import IDENTITY, exact
@@ -67,11 +68,17 @@ def operator_of(node: syntax.OneInput, common: dict[str, Any], source: Input) ->
             return operators.Rename(**common, names=_new_names(items))
         case syntax.Sample():
             return _sample(node, common, source)
-        case syntax.Window(length, every, on, alias):
+        case syntax.Window(length, every, on, alias=alias):
             require_axis(on, (), source.facts, node.span, "window")
+            type_ = source.facts.types[on]
+            if is_calendar(node):
+                calendar = calendar_of(node, type_)
+                about = Fraction(calendar.begin(1) - calendar.begin(0))
+                return operators.Window(
+                    **common, length=about, on=on, alias=alias, on_type=type_, calendar=calendar
+                )
             cut = source.length_on(on, length)
             step = cut if every is None else source.length_on(on, every)
-            type_ = source.facts.types[on]
             return operators.Window(**common, length=cut, step=step, on=on, alias=alias, on_type=type_)
         case syntax.Session(gap, on, per, alias):
             check_once(per, "per", node.span)

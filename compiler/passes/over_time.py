@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.counters import INCREASE, INCREASE_SINCE, INCREASES, RATE, RATE_SINCE
 from cedilla.compiler.expressions.expressions import written
+from cedilla.compiler.passes.calendar_windows import is_calendar
 from cedilla.compiler.passes.report import fresh, own_name
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar import syntax
@@ -138,6 +139,10 @@ class OverTime:
             raise failure(
                 "RQ156", "a rate is per second, and the window's length has no unit", span, hint=hint
             )
+        if is_calendar(self.base):
+            hint = "`increase(x)` for each window, or `rate` in windows without a zone"
+            message = "a rate is per second, and the windows of a calendar differ in length"
+            raise failure("RQ156", message, span, hint=hint)
         seconds = exact(length.value * Fraction(syntax.MICROSECONDS[length.unit], 10**6))
         return syntax.Literal(seconds, f"{float(seconds):g} seconds", syntax.SECOND, span=span)
 

@@ -254,8 +254,16 @@ class Builder(ClauseBuilder):
     def original_units(self, _meta: Meta) -> bool:
         return True
 
-    def measure(self, meta: Meta, number: Token, unit: Token | None) -> syntax.Measure:
-        singular = None if unit is None else self._unit(unit)
+    def text(self, _meta: Meta, text: Token) -> str:
+        return self._string(text)
+
+    def period(self, meta: Meta, number: Token, unit: Token | None) -> syntax.Measure:
+        return self.measure(meta, number, unit, syntax.CALENDAR_UNITS)
+
+    def measure(
+        self, meta: Meta, number: Token, unit: Token | None, more_units: Sequence[str] = ()
+    ) -> syntax.Measure:
+        singular = None if unit is None else self._unit(unit, more_units)
         if number.type == "NAME":
             return self._named_measure(meta, number, singular)
         return syntax.Measure(Fraction(number), singular, span=self._span(meta))

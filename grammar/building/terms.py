@@ -281,10 +281,11 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         value = int(exact) if exact.denominator == 1 else exact
         return evolve(literal, value=value, text=text, unit=syntax.SECOND)
 
-    def _unit(self, unit: Token) -> str:
-        """A unit of time in the singular."""
-        if unit not in [f"{known_unit}s" for known_unit in syntax.UNITS]:
-            self._check_known("RQ006", "unit", unit, syntax.UNITS, synonyms.UNITS)
+    def _unit(self, unit: Token, more: Sequence[str] = ()) -> str:
+        """A unit of time in the singular; `more`: units that are possible here, beside those of a measure."""
+        possible = (*syntax.UNITS, *more)
+        if unit not in [f"{known_unit}s" for known_unit in possible]:
+            self._check_known("RQ006", "unit", unit, possible, synonyms.UNITS)
         return str(unit).removesuffix("s")
 
     def _named(self, name: Token) -> syntax.Literal:

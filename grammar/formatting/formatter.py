@@ -397,4 +397,4 @@ def _part(hole: Hole, value: Any) -> str:
         case syntax.Node():
             return format_expression(cast("Expression", value))
         case _:
-            return str(value)
+            return quote(value) if hole.rule == "text" else str(value)

@@ -82,7 +82,7 @@ def form_of(tokens: Sequence[Token], refused: Token) -> str | None:
         return CASE
     operator = SIGNS.get(opened := _opened(words[: -1 if words[-1] == "]" else None]), opened)
     if operator == "window" and {"rows", "row"} & {*words, str(refused)}:
-        return FORMS["window_2"].example
+        return FORMS["window_3"].example
     if operator in OPERATORS:
         return OPERATORS[operator]
     if (last := SIGNS.get(words[-1], words[-1])) in OPERATORS:

@@ -27,6 +27,9 @@ MICROSECONDS = {
 UNITS = tuple(MICROSECONDS)
 """Units of a measure, singular; texts may also write the plural."""
 
+CALENDAR_UNITS = ("month", "quarter", "year")
+"""Units of a `Period` without a fixed length."""
+
 SECOND = "second"
 """The unit of a length of time as a number."""
 
@@ -183,6 +186,12 @@ class Measure(Node):
     value: Fraction
     unit: str | None = None
     name: str | None = field(default=None, eq=False)
+
+
+Period = Measure
+"""A measure that may also be of a unit of `CALENDAR_UNITS`."""
+Text = str
+"""A string in quotes."""
 
 
 @frozen

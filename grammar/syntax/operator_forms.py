@@ -22,6 +22,8 @@ _RULES = {
     "str": "NAME",
     "str | tuple[str, str]": "(NAME | bounds)",
     "Measure": "measure",
+    "Period": "period",
+    "Text": "text",
     "tuple[str, ...]": "names",
     "tuple[SortKey, ...]": "keys",
     "tuple[Renamed, ...]": "renamings",
@@ -186,12 +188,13 @@ SIGNS = {form.sign: form.word for form in FORMS.values() if form.sign is not Non
 
 
 def form_of(node: OneInput) -> Form:
-    """Returns the form that a node is written in: the first whose required parts it has."""
-    return next(
+    """Returns the form that a node is written in: of those whose required parts it has, the first with the most."""
+    possible = [
         form
         for form in _OF_NODE[type(node)]
         if all(is_optional or _has(node, group) for group, is_optional in form.groups)
-    )
+    ]
+    return max(possible, key=lambda form: sum(not is_optional for _, is_optional in form.groups))
 
 
 def grammar() -> str:

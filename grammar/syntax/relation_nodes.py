@@ -250,17 +250,21 @@ class Applied(Node):
 
 @frozen
 class Window(OneInput):
-    """`window[length every every on on as alias](input)`; tumbling without `every`.
+    """`window[length every every on on as alias](input)`, tumbling without `every`, or `window[length on on zone zone
+    starting starting as alias](input)`, a period of a calendar.
 
     Two names, `as [begin, end]`, are those of the window's bounds; one is that of its number.
     """
 
     forms: ClassVar[tuple[str, ...]] = (
         "window|W[{length:5 minutes} [every {every:1 minute}] on {on:at} as {alias:w}](R)",
+        'window|W[{length:1 day} on {on:at} zone {zone:"Europe/Berlin"} [starting {starting:"06:00"}] as {alias:w}](R)',
     )
-    length: Measure
+    length: Period
     every: Measure | None
     on: str
+    zone: Text | None
+    starting: Text | None
     alias: str | tuple[str, str]
     input: Relation
 

@@ -14,7 +14,7 @@ from attrs import frozen
 from cedilla.runtime.tools.query_tests.pages import Block, Case, cases
 from tests.kit.errors import code_of
 from tests.kit.query import Query
-from tests.kit.stream import Item, decode
+from tests.kit.stream import Item, decode, with_moments
 
 
 def give(query: Query, block: Block) -> bool:
@@ -42,7 +42,8 @@ class End:
             if name == "quarantine":
                 assert sorted(codes) == sorted(line["code"] for line in items)
             else:
-                assert sorted(decode(output(name)), key=str) == sorted(decode(items), key=str), name
+                ours, theirs = (decode(stream, with_moments) for stream in (items, output(name)))
+                assert sorted(theirs, key=str) == sorted(ours, key=str), name
 
 
 def all_at_once(query: Query, case: Case, act: Callable[[], object]) -> End:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
@@ -88,9 +89,16 @@ def flat(item: Item, outer: str = "") -> Item:
     return result
 
 
-def decode(stream: Iterable[Item]) -> list[Item]:
+def with_moments(attribute: str, value: Any) -> Any:
+    """Returns a value for a comparison, as `as_it_is`; a text with a time and a zone is a moment."""
+    if isinstance(value, str) and re.match(r"\d{4}-\d\d-\d\dT", value):
+        return datetime.fromisoformat(value)
+    return as_it_is(attribute, value)
+
+
+def decode(stream: Iterable[Item], read: Reader = as_it_is) -> list[Item]:
     """The canonical tuples of a stream."""
-    decoder = Decoder()
+    decoder = Decoder(read)
     return [row for item in stream if (row := decoder.feed(item)) is not None]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from fractions import Fraction
 from itertools import combinations
 from math import floor, isfinite, isnan
@@ -22,6 +23,8 @@ from cedilla.runtime.engines.plain.aggregate_results import ORDER, result
 from cedilla.runtime.engines.plain.evaluate import evaluate
 from cedilla.runtime.engines.plain.node import control
 from cedilla.runtime.engines.plain.scalars.order import rank
+from cedilla.runtime.engines.plain.scalars.times import START
+from tests.kit.calendars import period_begin
 from tests.kit.stream import Item
 from tests.laws.operators import OPERATORS
 
@@ -114,6 +117,19 @@ def _anti(op: Any, left: Rows, right: Rows) -> Rows:
     return [a for a in left if not any(_agree(op, a, b) for b in right)]
 
 
+def _period(op: Any, moment: int) -> dict[str, Any]:
+    """The window of a calendar that has a moment, by looking at one after the other."""
+    calendar = op.calendar
+    longest = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}[calendar.unit] * calendar.count
+    number = moment // 86_400_000_000 // longest - 2
+    while period_begin(calendar, number + 1) <= moment:
+        number += 1
+    if isinstance(op.alias, str):
+        return {op.alias: number}
+    bounds = (START + timedelta(microseconds=period_begin(calendar, n)) for n in (number, number + 1))
+    return dict(zip(op.alias, bounds, strict=True))
+
+
 def _window(op: Any, rows: Rows) -> Rows:
     out: Rows = []
     for row in rows:
@@ -121,6 +137,9 @@ def _window(op: Any, rows: Rows) -> Rows:
             out.append(row)  # without a window
             continue
         value = Fraction(control(row[op.on]))
+        if op.calendar is not None:
+            out.append({**row, **_period(op, int(value))})
+            continue
         last = floor(value / op.step)
         if not -(2**63) <= last < 2**63:
             out.append(row)

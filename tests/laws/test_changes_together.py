@@ -42,6 +42,8 @@ RELATIONS = {
     "means": "aggregate[avg by site except u, at, tags, c](r)",
     "ran": "running[delta(n resets) as d1, sum(x) as total, lag(h) as before, count(g) as m per site on n](r)",
     "weeks": "aggregate[count() as m, max(h) as h by w](window[7 days every 1 day on at as w](select[n < 5](r)))",
+    "months": "aggregate[count() as m, max(h) as h by begun, ended]"
+    '(window[1 month on at zone "America/St_Johns" starting "00:30" as [begun, ended]](r))',
     "visits": "session[3 on n per site as since](r)",
     "kinds": "distinct(project[site, k, h, n](r))",
     "first": "distinct[site, k](r)",

@@ -36,8 +36,15 @@ class Window(Node):
         return [
             only_defined({**row, **_bounds_by_name(o, window)})
             for row in new[0]
-            for window in _window_numbers(row.get(o.on), o.length, o.step)
+            for window in _windows_of(o, row.get(o.on))
         ]
+
+
+def _windows_of(o: Any, value: Any) -> Iterable[int | None]:
+    """Returns the numbers of the windows that contain a value; `None` if there are none."""
+    if o.calendar is None:
+        return _window_numbers(value, o.length, o.step)
+    return [None if value is None else o.calendar.number(int(control(value)))]
 
 
 def _window_numbers(value: Any, length: Fraction, step: Fraction) -> Iterable[int | None]:

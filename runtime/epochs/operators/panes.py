@@ -29,7 +29,11 @@ def with_windows(window: Window, numbers: str, rows: DataFrame) -> DataFrame:
 
     `numbers`: the SQL of the number, or of a row for each number.
     """
-    numbered = rows.withColumn(window.names[0], F.expr(numbers))
+    number = window.names[0]
+    numbered = rows.withColumn(number, F.expr(numbers))
+    if window.calendar is not None:
+        moved = window.calendar.number_sql(column(window.on), column(number))
+        numbered = numbered.withColumn(number, F.expr(moved))
     bounds = {name: F.expr(text) for name, text in bounds_sql(window).items()}
     return numbered.withColumns(bounds) if bounds else numbered
 

@@ -18,6 +18,7 @@ from cedilla.runtime.connectors.storage.engine_failures import refusal
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.topics.query_topics import Topics
 from cedilla.runtime.engines.spark import costs
+from cedilla.runtime.engines.spark.clocks import check_clocks
 from cedilla.runtime.engines.spark.connect import engine_in
 from cedilla.runtime.engines.spark.jobs import Jobs
 from cedilla.runtime.engines.spark.tuning import Tuning
@@ -82,6 +83,7 @@ class Executor:
 
     def __attrs_post_init__(self) -> None:
         spark, jobs, files = self.spark, self._jobs, self.files
+        check_clocks(spark, self.plan)
         search = MarkerSearch.of(spark, jobs, self.plan, files)
         self._tables = TableDomains(spark, files, search)
         plan = self.plan = self.topics.known(self._tables.of(self.plan))

@@ -109,6 +109,8 @@ VALUES = st.integers(0, 99).map(Fraction) | st.decimals(0, 10, places=3).map(Fra
 
 MEASURES = make(syntax.Measure, VALUES, optional(st.sampled_from(syntax.UNITS)))
 
+PERIODS = make(syntax.Measure, VALUES, optional(st.sampled_from((*syntax.UNITS, *syntax.CALENDAR_UNITS))))
+
 PAIRS = make(syntax.JoinPair, ATTRIBUTES, ATTRIBUTES)
 
 SAME = NAMES.map(lambda name: syntax.JoinPair(*[syntax.Attribute(name, span=HERE)] * 2, span=HERE))
@@ -131,6 +133,8 @@ FILLED: dict[str, st.SearchStrategy[object]] = {
     "str": NAMES,
     "str | tuple[str, str]": NAMES | st.tuples(NAMES, NAMES),
     "Measure": MEASURES,
+    "Period": PERIODS,
+    "Text": STRINGS,
     "tuple[str, ...]": SCHEMES,
     "tuple[SortKey, ...]": KEYS,
     "tuple[Renamed, ...]": several(make(syntax.Renamed, NAMES, NAMES)),
