@@ -156,6 +156,14 @@ def has_ended(files: Files, checkpoint: str, owner: Owner) -> bool:
         return False
 
 
+def run_state(files: Files, checkpoint: str, owner: Owner | None) -> str:
+    """Returns `running`, `stopped` if there is no run or it has ended by itself, else `died`, which only its own
+    machine knows; elsewhere `on another host`."""
+    if owner is None or has_ended(files, checkpoint, owner):
+        return "stopped"
+    return {True: "running", False: "died", None: "on another host"}[is_running(owner)]
+
+
 def is_running(owner: Owner) -> bool | None:
     """Returns True if the process of an owner still runs; `None` if it is on another host."""
     if owner.host != socket.gethostname():

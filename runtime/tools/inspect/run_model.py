@@ -28,7 +28,7 @@ from cedilla.runtime.epochs.checkpoint.checkpoint_folder import CheckpointFolder
 from cedilla.runtime.epochs.checkpoint.commits import seconds
 from cedilla.runtime.epochs.checkpoint.inventory import backlog
 from cedilla.runtime.epochs.checkpoint.journal import JOURNAL, read_journal, shown
-from cedilla.runtime.epochs.checkpoint.ownership import Owner, has_ended, is_running, read_owner
+from cedilla.runtime.epochs.checkpoint.ownership import read_owner, run_state
 from cedilla.runtime.tools.inspect.members import MemberTable, member_tables
 from cedilla.runtime.tools.inspect.plan_graph import plan_graph, with_state
 from cedilla.runtime.tools.inspect.quarantine_counts import QuarantineCounts, counts_of
@@ -119,7 +119,7 @@ class RunModel:
         owner = read_owner(self._files, self.path)
         committed = _seconds(status.committed)
         return {
-            "state": "stopped" if owner is None else self._state(owner),
+            "state": run_state(self._files, self.path, owner),
             "since": None if owner is None else _seconds(owner.since),
             "process": None if owner is None else owner.process,
             "host": None if owner is None else owner.host,
@@ -130,12 +130,6 @@ class RunModel:
             "batch_files_left": journal.get("files_left", 0),
             "type": _command(status, plan, self.path),
         }
-
-    def _state(self, owner: Owner) -> str:
-        """Returns `running`, `stopped` if the run has ended by itself, else `died`, which only this machine knows."""
-        if has_ended(self._files, self.path, owner):
-            return "stopped"
-        return {True: "running", False: "died", None: "on another host"}[is_running(owner)]
 
     def _backlog(self, now: float) -> dict[str, int]:
         """Returns the files that wait. Lists folders seldom where that takes long."""

@@ -21,6 +21,7 @@ from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Level, Tree
 from cedilla.grammar.diagnostics import render
 from cedilla.grammar.diagnostics.printable import counted
+from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.control.change_detection.monitor_record import reported_changes
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.markers.repeated import converted_twice
@@ -33,6 +34,7 @@ from cedilla.runtime.epochs.checkpoint.checkpoint_folder import CheckpointFolder
 from cedilla.runtime.epochs.checkpoint.commits import Commit
 from cedilla.runtime.epochs.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
 from cedilla.runtime.epochs.checkpoint.journal import Undeclared
+from cedilla.runtime.epochs.checkpoint.ownership import read_owner, run_state
 from cedilla.runtime.epochs.state.waiting import rows_that_wait
 from cedilla.runtime.tools.inspect.stream_status import Stream, source_lines, undeclared_fields
 from cedilla.runtime.tools.stream_tools.canonical import possible
@@ -43,10 +45,11 @@ _SHOWN = 8
 
 @frozen
 class Status:
-    """A checkpoint. `epoch` is `None` before the first commit."""
+    """A checkpoint. `epoch` is `None` before the first commit; `run`: as `run_state`."""
 
     path: str
     query: str
+    run: str = "stopped"
     epoch: int | None = None
     batch: int | None = None
     files: Mapping[str, int] = {}
@@ -69,9 +72,10 @@ class Status:
 
 def read_status(path: str) -> Status:
     """Reads the status of a checkpoint. Raises `DiagnosticError` as `read_checkpoint` does."""
-    folder = read_checkpoint(path)
+    folder, files = read_checkpoint(path), Files()
     aside, left = quarantined(folder.root), backlog(folder.root, folder.commit)
-    return status_of(path, folder, aside, left, undeclared=undeclared_fields(path))
+    status = status_of(path, folder, aside, left, undeclared=undeclared_fields(path))
+    return evolve(status, run=run_state(files, path, read_owner(files, path)))
 
 
 def status_of(
@@ -134,10 +138,10 @@ def status_json(status: Status) -> dict[str, Any]:
 def status_text(status: Status) -> str:
     """Writes the status for people."""
     if status.epoch is None:
-        head = [f"{status.path}: nothing is committed yet"]
+        head = [f"{status.path}: nothing is committed yet; {_run(status)}"]
         return "\n".join([*head, *_block("to be read", _left(status)), *_error(status)])
     made = f"committed at {status.committed}{f' by {status.engine}' if status.engine else ''}"
-    lines = [f"{status.path}: epoch {status.epoch}, batch {status.batch}, {made}"]
+    lines = [f"{status.path}: epoch {status.epoch}, batch {status.batch}, {made}; {_run(status)}"]
     lines += _error(status)
     lines += _block("to be read", _left(status))
     for stream in status.sources:
@@ -160,6 +164,16 @@ def status_text(status: Status) -> str:
     lines += _block("rejected", [f"{code}: {count:,}" for code, count in sorted(status.counters.items())])
     lines += _block("in quarantine", codes)
     return "\n".join(lines)
+
+
+def _run(status: Status) -> str:
+    match status.run:
+        case "died":
+            return "the run has died without an end: the next one continues after the last commit"
+        case "running" | "on another host":
+            return f"a run is {status.run}"
+        case _:
+            return "no run"
 
 
 def _left(status: Status) -> list[str]:

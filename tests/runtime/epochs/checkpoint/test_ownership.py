@@ -21,7 +21,7 @@ from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.storage.sealed import seal
 from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.epochs.checkpoint.commits import Commit
-from cedilla.runtime.epochs.checkpoint.ownership import Owner, has_ended, owned, read_owner
+from cedilla.runtime.epochs.checkpoint.ownership import Owner, has_ended, owned, read_owner, run_state
 from cedilla.runtime.epochs.pipeline.report import EpochReport
 from cedilla.runtime.tools.inspect.run_model import RunModel
 from tests.kit.query import Query
@@ -110,13 +110,17 @@ def test_a_run_that_ends_leaves_a_mark_and_a_killed_one_none(
         assert owner is not None
         return has_ended(files, home, owner)
 
+    def state() -> str:
+        return run_state(files, home, read_owner(files, home))
+
+    assert state() == "running"
     other.kill()
     other.wait()
-    assert not ended()
+    assert (ended(), state()) == (False, "died")
     with owned(files, home, []) as ownership:
-        assert not ended()
+        assert (ended(), state()) == (False, "running")
         ownership.end()
-    assert ended()
+    assert (ended(), state()) == (True, "stopped")
     with owned(files, home, []):
         assert not ended()
     (tmp_path / "ck/commits/ended").write_text("{")

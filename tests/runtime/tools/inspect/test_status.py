@@ -69,7 +69,7 @@ def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
     assert (
         result.stdout
         == f"""\
-{path}: epoch 7, batch 2, committed at 2026-01-01 00:00:00 UTC
+{path}: epoch 7, batch 2, committed at 2026-01-01 00:00:00 UTC; no run
 source sensors
   1,200 tuples read
   +(p: double) where s = 1
@@ -187,7 +187,7 @@ def test_as_json(tmp_path: Path) -> None:
 
 def test_before_the_first_commit(tmp_path: Path) -> None:
     write_checkpoint(tmp_path, compile_query(QUERY).plan)
-    assert cedilla("status", str(tmp_path)).stdout == f"{tmp_path}: nothing is committed yet\n"
+    assert cedilla("status", str(tmp_path)).stdout == f"{tmp_path}: nothing is committed yet; no run\n"
 
 
 @pytest.mark.parametrize(
