@@ -44,6 +44,9 @@ class Function:
     gives: Type | Callable[[Type], Type]
     takes: tuple[Takes, ...] = ("number",)
     ordered: bool = False
+    has_entries: bool = False
+    """True: `partials` and `merge` are not aggregates, but arrays of entries of each row, and those of equal bounds are
+    added (`histograms`)."""
     distinct: Function | None = field(default=None, repr=False)
     """The function over distinct values; `None` if the language does not have it."""
     special: Callable[[Type], Function | None] = field(default=lambda _: None, repr=False)

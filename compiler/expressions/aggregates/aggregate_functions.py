@@ -199,13 +199,14 @@ _PRODUCT = Function(
 )
 _HISTOGRAM_QUANTILE = Function(
     "histogram_quantile(buckets, bounds, 0.95)",
-    {"histogram": histograms.merged(f"collect_list({histograms.histogram('{x}', '{y}')})")},
-    {"histogram": histograms.merged("collect_list(`{p}$histogram`)")},
+    {"histogram": histograms.histogram("{x}", "{y}")},
+    {"histogram": "`{p}$histogram`"},
     histograms.quantile("`{p}$histogram`", "{k}"),
     unless_empty("`{p}$histogram`"),
     no_alter,
     DOUBLE,
     ("counts", "list", "share"),
+    has_entries=True,
 )
 _CORR = Function(
     "corr(x, y)",

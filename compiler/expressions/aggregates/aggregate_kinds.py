@@ -41,7 +41,7 @@ _KINDS: Mapping[str, Kind] = {
     "end": _PLACED,
     "list": [_PLACED],
     "product": DOUBLE,
-    "histogram": [{"b": DOUBLE, "c": DOUBLE, "n": LONG}],
+    "histogram": [{"low": DOUBLE, "high": DOUBLE, "count": DOUBLE}],
 }
 WITHOUT_BOUND = frozenset({"values", "set", "all", "list"})
 """Partial results that contain the values of a group."""

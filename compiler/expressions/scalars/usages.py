@@ -42,7 +42,7 @@ ilike(s, pattern)
 rlike(s, regex)
 regexp_extract(s, regex, group)
 regexp_replace(s, regex, new): new is plain text
-histogram_quantile(buckets, bounds, share): linear inside of a bucket
+histogram_quantile(buckets, bounds, share): values lie evenly inside of a bucket
 hash(x, ...): numbers are hashed as doubles
 sha2(s, bits)
 dayofweek(d): Sunday is 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from cedilla.runtime.engines.spark.columns import (
     struct_of,
 )
 from cedilla.runtime.engines.spark.frames import is_connect, union_by_name, without_rows
+from cedilla.runtime.epochs.operators import entries
 from cedilla.runtime.epochs.operators.base import AttributeState, Dataflow
 from cedilla.runtime.epochs.operators.panes import NUMBER, panes_of
 
@@ -185,13 +186,32 @@ def _new_partials(
 def _partials(
     by: Sequence[str], results: Mapping[str, _Computed], frame: DataFrame, types: Mapping[str, Type]
 ) -> DataFrame:
+    others, histograms = _divided(results, lambda result: _arguments(result.call, types))
+    only = entries.OWN if histograms else None
     columns = [
         part
-        for result in results.values()
-        for part in _parts(result, result.how.partials, _arguments(result.call, types))
+        for result in others.values()
+        for part in _parts(result, result.how.partials, _arguments(result.call, types, only))
     ]
-    columns.append(F.count(F.lit(1)).alias(_TUPLES))
+    columns.append(F.count(F.lit(1) if only is None else F.expr(f"IF({only}, 1, NULL)")).alias(_TUPLES))
+    if histograms:
+        keep = sorted(frozenset[str]().union(*(result.call.reads for result in others.values())))
+        keep += [ORDER] if any(result.how.ordered for result in others.values()) else []
+        return entries.added(frame, by, histograms, keep, columns, _merges(others))
     return frame.groupBy(*(column(b) for b in by)).agg(*columns)
+
+
+def _divided(
+    results: Mapping[str, _Computed], values: Callable[[_Computed], Mapping[str, str]], is_merge: bool = False
+) -> tuple[dict[str, _Computed], dict[str, str]]:
+    """Returns the results that are sums of some kind, and the columns of histograms with their SQL over a row."""
+    of_entries = {name: result for name, result in results.items() if result.how.has_entries}
+    histograms = {
+        f"{name}${part}": text.format(**values(result))
+        for name, result in of_entries.items()
+        for part, text in (result.how.merge if is_merge else result.how.partials).items()
+    }
+    return {name: result for name, result in results.items() if name not in of_entries}, histograms
 
 
 def _parts(result: _Computed, templates: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Column]:
@@ -203,10 +223,14 @@ def _parts(result: _Computed, templates: Mapping[str, str], values: Mapping[str,
         yield (made.cast(kind) if isinstance(kind, DecimalType) else made).alias(name)
 
 
-def _arguments(call: Call, types: Mapping[str, Type]) -> dict[str, str]:
-    """Returns the arguments for the templates of a call's function; they are null for tuples that do not count."""
+def _arguments(call: Call, types: Mapping[str, Type], only: str | None = None) -> dict[str, str]:
+    """Returns the arguments for the templates of a call's function; they are null for tuples that do not count.
+
+    `only`: the condition of all tuples that count.
+    """
     texts = [f"({expression_sql.sql(argument, types)})" for argument in call.columns] or ["1"]
-    conditions = [] if call.where is None else [f"({expression_sql.sql(call.where, types)})"]
+    conditions = [] if only is None else [only]
+    conditions += [] if call.where is None else [f"({expression_sql.sql(call.where, types)})"]
     if len(texts) > 1:  # of two arguments, both have to be defined
         conditions += [f"{text} IS NOT NULL" for text in texts]
     if conditions:
@@ -235,13 +259,24 @@ def _constant(call: Call) -> str:
 
 
 def _merged(rows: DataFrame, by: Sequence[str], results: Mapping[str, _Computed]) -> DataFrame:
+    others, histograms = _divided(results, _values_of_merge, is_merge=True)
+    if histograms:
+        keep = [name for result in others.values() for name in result.names]
+        return entries.added(rows, by, histograms, [*keep, _TUPLES], _merges(others), _merges(others))
+    return rows.groupBy(*(column(b) for b in by)).agg(*_merges(results))
+
+
+def _merges(results: Mapping[str, _Computed]) -> list[Column]:
     columns = [
         part
-        for name, result in results.items()
-        for part in _parts(result, result.how.merge, {"p": name, "k": _constant(result.call)})
+        for result in results.values()
+        for part in _parts(result, result.how.merge, _values_of_merge(result))
     ]
-    columns.append(F.sum(column(_TUPLES)).alias(_TUPLES))
-    return rows.groupBy(*(column(b) for b in by)).agg(*columns)
+    return [*columns, F.sum(column(_TUPLES)).alias(_TUPLES)]
+
+
+def _values_of_merge(result: _Computed) -> dict[str, str]:
+    return {"p": result.name, "k": _constant(result.call)}
 
 
 def _finished(

@@ -2,47 +2,65 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, pairwise
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from math import inf
 from typing import Any
 
 from cedilla.runtime.engines.plain.scalars.arithmetic import double
 
+_Entry = tuple[float, float]
+
 
 def histogram_quantile(histograms: Iterable[tuple[Any, Any]], share: Any) -> float | None:
     """Returns a quantile of several histograms, given as buckets and bounds."""
-    counts, having, number = defaultdict[float, float](float), Counter[float](), 0
+    counts = Counter[_Entry]()
     for buckets, bounds in histograms:
         if _is_one(values := [*map(double, buckets)], ends := [*map(double, bounds)]):
-            number += 1
-            for bound, count in zip((*ends, inf), values, strict=True):
-                counts[bound] += count
-                having[bound] += 1
-    bounds = sorted(counts)
-    up_to = accumulate(float(counts[bound]) for bound in bounds)
-    common = [entry for entry in zip(bounds, up_to, strict=True) if having[entry[0]] == number]
-    return _quantile(common, double(share))
+            lows, highs = (min(ends[0], 0.0), *ends), (*ends, ends[-1])
+            for low, high, count in zip(lows, highs, values, strict=True):
+                if count > 0:
+                    counts[low, high] += count  # type: ignore[assignment]
+    return _quantile(counts, double(share))
 
 
 def _is_one(buckets: Sequence[float], bounds: Sequence[float]) -> bool:
-    rises = all(one < other for one, other in pairwise((-inf, *bounds, inf)))
-    return bool(bounds) and len(buckets) == len(bounds) + 1 and rises
+    is_finite = all(-inf < bound < inf for bound in bounds)
+    return (
+        bool(bounds)
+        and len(buckets) == len(bounds) + 1
+        and is_finite
+        and all(a <= b for a, b in pairwise(bounds))
+    )
 
 
-def _quantile(entries: Sequence[tuple[float, float]], share: float) -> float | None:
-    passed, low = 0.0, None
-    rank = share * entries[-1][1] if entries else 0.0
-    for bound, count in entries:
-        if count > passed and count >= rank:
-            if bound == inf:
-                return low
-            part = (rank - passed) / (count - passed)
-            if low is None:
-                return bound * part if bound > 0 else bound
-            return low + (bound - low) * part
-        passed, low = count, bound
+def _ends(counts: Counter[_Entry]) -> Iterator[tuple[float, int, float, float]]:
+    """Yields the ends of entries: the place, how many entries begin, the values of one that ends, and the change of the
+    values by unit."""
+    for (low, high), count in counts.items():
+        if low < high:
+            slope = count / (high - low)
+            yield low, 1, 0.0, slope
+            yield high, -1, count, -slope
+        else:
+            yield low, 0, count, 0.0
+
+
+def _quantile(counts: Counter[_Entry], share: float) -> float | None:
+    rank = share * sum(counts.values())
+    last, is_open, ended, part, slope = None, 0, 0.0, 0.0, 0.0
+    for at, begin, count, change in sorted(_ends(counts)):
+        before = ended + part
+        part += 0.0 if last is None else slope * (at - last)
+        if last is not None and (up_to := ended + part) >= rank and up_to > before:
+            return last + (at - last) * ((rank - before) / (up_to - before))
+        last, is_open, ended, slope = at, is_open + begin, ended + count, slope + change
+        part -= count if begin < 0 else 0.0
+        if not is_open:
+            part, slope = 0.0, 0.0
+        if ended + part >= rank:
+            return at
     return None
 
 

@@ -58,7 +58,8 @@ def point(
         ([0, 0], [1], 0.5, None),
         ([1, 2], [1, 2], 0.5, None),  # a bucket is missing
         ([1, 2, 3], [2, 1], 0.5, None),
-        ([1, 2, 3], [1, 1], 0.5, None),
+        ([1, 2, 3], [1, 1], 0.5, 1),  # a bucket of one value
+        ([5, 2, 3], [0, 0], 0.4, 0),
         ([7], [], 0.5, None),
     ],
 )
@@ -77,28 +78,32 @@ def test_a_quantile_is_linear_inside_of_its_bucket(
 
 
 def expected_quantile(points: Sequence[Mapping[str, Any]], share: Fraction) -> Fraction | None:
-    """By exact numbers: the counts up to each bound that all histograms have, in seconds."""
-    scaled = [
-        [Fraction(str(bound)) / (1000 if p["unit"] == "ms" else 1) for bound in p["bounds"]] for p in points
-    ]
-    common = sorted(set.intersection(*map(set, scaled)))
-    total = Fraction(sum(sum(p["buckets"]) for p in points))
-    if not common or not total:
-        return None
-    counts = [
-        Fraction(
-            sum(
-                sum(p["buckets"][: bounds.index(bound) + 1]) for p, bounds in zip(points, scaled, strict=True)
-            )
-        )
-        for bound in common
-    ]
-    low, passed = Fraction(0), Fraction(0)
-    for bound, count in zip(common, counts, strict=True):
-        if count > passed and count >= share * total:
-            return low + (bound - low) * (share * total - passed) / (count - passed)
-        low, passed = bound, count
-    return common[-1]
+    """By exact numbers, in seconds: the place with so many values up to it, if each bucket has its values evenly."""
+    entries: list[tuple[Fraction, Fraction, int]] = []
+    for p in points:
+        bounds = [Fraction(str(bound)) / (1000 if p["unit"] == "ms" else 1) for bound in p["bounds"]]
+        ends = zip([Fraction(0), *bounds], [*bounds, bounds[-1]], p["buckets"], strict=True)
+        entries += [end for end in ends if end[2]]
+    rank = share * sum(count for _, _, count in entries)
+
+    def values(at: Fraction, at_it: bool = True) -> Fraction:
+        """Up to a place, with those that are at it or without."""
+        parts = [
+            Fraction(a < at or (at_it and a == at))
+            if a == b
+            else min(Fraction(1), max(Fraction(0), (at - a) / (b - a)))
+            for a, b, _ in entries
+        ]
+        return sum((count * part for (_, _, count), part in zip(entries, parts, strict=True)), Fraction(0))
+
+    low: Fraction | None = None
+    for at in sorted({end for entry in entries for end in entry[:2]}):
+        if low is not None and values(low) < values(at, False) >= rank:
+            return low + (at - low) * (rank - values(low)) / (values(at, False) - values(low))
+        if values(at) >= rank:
+            return at
+        low = at
+    return None
 
 
 LAYOUTS: Mapping[str, Sequence[Sequence[float]]] = {
@@ -163,6 +168,42 @@ def test_histograms_of_both_units_merge_over_epochs_and_restarts(
     run.run()
     check(decode(run.output("merged")), points)
     assert run.simulate().rows("merged") == run.rows("merged")
+
+
+@pytest.mark.either_engine
+def test_histograms_are_added_beside_all_other_functions(spark: SparkSession, tmp_path: Path) -> None:
+    """Entries of histograms become rows of their own, which no other result counts, also not by a constant."""
+    query = (
+        DECLARED.replace("unit: string,", "unit: string, count: long,")
+        + MERGED.partition("merged :=")[0]
+        + "others := aggregate[histogram_quantile(buckets, bounds, 0.5) as p50, "
+        "histogram_quantile(buckets, bounds, 0.5 where unit = 's') as seconds, "
+        "count() as n, count(unit where unit = 'ms') as in_ms, sum(if(true, 1, 2)) as ones, sum(count) as total, "
+        "avg(count) as mean, stddev(count) as spread, corr(count, count) as r, min(time) as first, "
+        "max(unit) as last, quantile(count, 0.5) as half, mode(unit) as usual, count(distinct unit) as units, "
+        "last(unit) as latest, collect(count) as all_of_them, arg_max(unit, count) as most, largest(count, 2) as top, "
+        "bit_or(count) as bits by service, minute](windows);\n"
+        'emit others to json "out/others";\n'
+    )
+    points = random_points(Random(3), 30, 2)
+    run = Query(spark, tmp_path, query)
+    for start in range(0, 30, 10):
+        run.write("r", [request([p]) for p in points[start : start + 10]])
+        run.run()
+    run.write("r", [END], "z.jsonl")
+    run.run()
+    expected = {(row["service"], row["minute"]): row for row in decode(run.simulate().output("others"))}
+    rows = decode(run.output("others"))
+    assert len(rows) == len(expected) > 3
+    for row in rows:
+        same_row = expected[row["service"], row["minute"]]
+        assert row.keys() == same_row.keys()
+        for name, value in row.items():
+            is_plain = isinstance(value, str | list)
+            assert value == (same_row[name] if is_plain else pytest.approx(float(same_row[name]))), (
+                name,
+                row,
+            )
 
 
 @pytest.mark.either_engine
