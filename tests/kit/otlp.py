@@ -28,19 +28,23 @@ def framed(*messages: bytes) -> bytes:
 
 def message_of(points: Sequence[Mapping[str, Any]]) -> Any:
     """A request with data points: `metric`, `unit`, `time` in seconds, `resource`, `attributes`, and `double`, `int`,
-    or `count` and `sum`, of a histogram with `buckets`, `bounds` and `temporality`."""
+    or `count` and `sum`, of a histogram with `buckets`, `bounds` and `temporality`. With a `scale` it is exponential,
+    with `zeros`, `around` (0), and `negative` and `positive`, each the first index and counts."""
     message = ExportMetricsServiceRequest()
+    point: Any
     for reading in points:
         resource = message.resource_metrics.add()
         set_attributes(resource.resource.attributes, reading.get("resource", {}))
         scope = resource.scope_metrics.add()
         scope.scope.name = "tests"
         metric = scope.metrics.add(name=reading["metric"], unit=reading.get("unit", ""))
-        if "count" in reading:
+        if "scale" in reading:
+            point = _exponential(metric.exponential_histogram, reading)
+        elif "count" in reading:
             metric.histogram.aggregation_temporality = reading.get(
                 "temporality", AGGREGATION_TEMPORALITY_DELTA
             )
-            point: Any = metric.histogram.data_points.add(count=reading["count"], sum=reading["sum"])
+            point = metric.histogram.data_points.add(count=reading["count"], sum=reading["sum"])
             point.bucket_counts.extend(reading.get("buckets", []))
             point.explicit_bounds.extend(reading.get("bounds", []))
         else:
@@ -52,6 +56,18 @@ def message_of(points: Sequence[Mapping[str, Any]]) -> Any:
         point.time_unix_nano = round(reading["time"] * NANOSECONDS)
         set_attributes(point.attributes, reading.get("attributes", {}))
     return message
+
+
+def _exponential(to: Any, reading: Mapping[str, Any]) -> Any:
+    to.aggregation_temporality = reading.get("temporality", AGGREGATION_TEMPORALITY_DELTA)
+    zeros, around = reading.get("zeros", 0), reading.get("around", 0)
+    counted = {"count": reading["count"], "zero_count": zeros, "zero_threshold": around}
+    point = to.data_points.add(scale=reading["scale"], **counted)
+    for side in {"negative", "positive"} & reading.keys():
+        of = getattr(point, side)
+        of.offset, counts = reading[side]
+        of.bucket_counts.extend(counts)
+    return point
 
 
 def line_of(message: Any) -> str:

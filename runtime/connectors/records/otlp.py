@@ -21,6 +21,7 @@ from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import FieldPath, TextPath
 from cedilla.compiler.plan.record_fields import origin_text
 from cedilla.compiler.plan.telemetry import keys_in_point
+from cedilla.runtime.connectors.records import exponential
 from cedilla.runtime.connectors.records.json_objects import JsonObject, json_text
 from cedilla.runtime.connectors.records.nested import Paths, in_text, read_from
 
@@ -38,8 +39,8 @@ FIELDS_OF = {
     "sum": ("histogram", "exponentialHistogram", "summary"),
     "min": ("histogram", "exponentialHistogram"),
     "max": ("histogram", "exponentialHistogram"),
-    "buckets": ("histogram",),
-    "bounds": ("histogram",),
+    "buckets": ("histogram", exponential.NAME),
+    "bounds": ("histogram", exponential.NAME),
     "quantiles": ("summary",),
     "quantile_values": ("summary",),
 }
@@ -325,6 +326,10 @@ def _field(name: str, metric: Mapping[str, Any], kind: str, point: Mapping[str, 
             key = "quantile" if name == "quantiles" else "value"
             listed = _objects(point, "quantileValues")
             return [_bound(_present(item.get(key), 0)) for item in listed] or None
+        case "buckets" | "bounds" if kind == exponential.NAME:
+            listed = exponential.listed(point, name, _integer, _bound)
+            is_of_bounds = name == "bounds" and isinstance(listed, list)
+            return [*map(shortest, listed)] if is_of_bounds else listed  # type: ignore[reportUnknownArgumentType]
         case "buckets" | "bounds":
             listed = point.get("bucketCounts" if name == "buckets" else "explicitBounds")
             read = _integer if name == "buckets" else _bound

@@ -22,9 +22,11 @@ from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.runtime.connectors.formats.jsonl.batches import parsed_as, read_json
 from cedilla.runtime.connectors.formats.lines.batches import FROM_TEXTS, fits, one_array, read_texts
 from cedilla.runtime.connectors.formats.lines.blocks import Places
+from cedilla.runtime.connectors.formats.otlp import exponential as exponential_columns
 from cedilla.runtime.connectors.formats.otlp.levels import Kind, Refused, field_at, inside
 from cedilla.runtime.connectors.formats.otlp.messages import lists_of
 from cedilla.runtime.connectors.formats.otlp.two_names import OF_INSTANCE, replaced_points
+from cedilla.runtime.connectors.records import exponential
 from cedilla.runtime.connectors.records.arrow_types import arrow_type
 from cedilla.runtime.connectors.records.json_objects import json_text
 from cedilla.runtime.connectors.records.otlp import (
@@ -66,6 +68,15 @@ _WRITTEN: Mapping[str, Mapping[str, pa.DataType]] = {
     "quantile_values": {"quantileValues": _QUANTILES},
 }
 """The JSON types of a data point's fields."""
+_SIDE = pa.struct([("offset", pa.int64()), ("bucketCounts", pa.list_(pa.string()))])
+_EXPONENTIAL = {
+    "scale": pa.int64(),
+    "zeroCount": pa.string(),
+    "zeroThreshold": pa.float64(),
+    "negative": _SIDE,
+    "positive": _SIDE,
+}
+"""Those of the buckets and bounds of an exponential histogram."""
 _WHOLE = "^-?[0-9]{1,19}$"
 
 
@@ -204,6 +215,9 @@ def _column(kind: Kind, keys: FieldPath, type_: Type) -> pa.Array:
             return _of_whole(_whole(kind.points.values.field("count")).fill_null(0), type_)
         case "sum" if kind.name == "summary":
             return _of_doubles(kind.points.values.field("sum").fill_null(0), type_)
+        case "buckets" | "bounds" if kind.name == exponential.NAME:
+            of = exponential_columns.buckets if root == "buckets" else exponential_columns.bounds
+            return _of_lists(of(kind.points.values, _whole), _counts if root == "buckets" else _bounds, type_)
         case "buckets":
             return _of_lists(kind.points.values.field("bucketCounts"), _counts, type_)
         case "bounds":
@@ -244,7 +258,7 @@ def _schema(keys: Mapping[str, FieldPath]) -> pa.DataType:
     metric += [(name, pa.string()) for name in ("unit", "description") if name in roots]
     for kind in KINDS:
         wanted = [root for root in roots if kind in FIELDS_OF.get(root, KINDS)]
-        fields = {key: type_ for root in wanted for key, type_ in _WRITTEN.get(root, {}).items()}
+        fields = {key: type_ for root in wanted for key, type_ in _written(root, kind).items()}
         point = pa.struct([("flags", pa.int64()), *attributes, *fields.items()])
         of_kind = [("aggregationTemporality", pa.int64())] if "temporality" in wanted else []
         of_kind += [("isMonotonic", pa.bool_())] if "monotonic" in wanted else []
@@ -254,6 +268,11 @@ def _schema(keys: Mapping[str, FieldPath]) -> pa.DataType:
     resource: list[Any] = [("scopeMetrics", pa.list_(pa.struct(scope))), *url]
     resource += [("resource", pa.struct([("attributes", _ATTRIBUTES)]))] if "resource" in roots else []
     return pa.list_(pa.struct(resource))
+
+
+def _written(root: str, kind: str) -> Mapping[str, pa.DataType]:
+    is_exponential = kind == exponential.NAME and root in ("buckets", "bounds")
+    return _EXPONENTIAL if is_exponential else _WRITTEN.get(root, {})
 
 
 # --- values of a type ----------------------------------------------------------------------------------------

@@ -150,6 +150,14 @@ class Writer:
             )
         else:
             fields |= {"count": self.chance.choice(NUMBERS), "sum": "2.5", "min": "0.5", "max": "7"}
+            if kind == "exponentialHistogram":
+                fields |= {
+                    "scale": self.chance.choice(["-1", "0", "3", "20"]),
+                    "zeroCount": self.chance.choice(NUMBERS),
+                    "zeroThreshold": self.chance.choice(["0", "0.001", "2.5"]),
+                    "negative": self.side(),
+                    "positive": self.side(),
+                }
             fields |= {
                 "bucketCounts": self.list(lambda: self.chance.choice(NUMBERS), 3),
                 "explicitBounds": self.list(lambda: self.chance.choice(BOUNDS), 4),
@@ -158,6 +166,10 @@ class Writer:
                 ),
             }
         return self.object(**fields)
+
+    def side(self) -> str:
+        offset = self.chance.choice(["-1075", "-3", "0", "7", "1000000"])
+        return self.object(offset=offset, bucketCounts=self.list(lambda: self.chance.choice(NUMBERS), 4))
 
     def metric(self) -> str:
         kind = self.chance.choice([*KINDS, "histogram", "gauge"])
