@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ READ = ("all", "resources", "metrics")
 """The sections about metrics, in the order of their application."""
 LEFT_OUT = ("spans", "span_events", "logs")
 """The sections about other telemetry."""
+_REGISTRY = re.compile("(manifest|resolved|definition)/")
+"""The formats of schema v2."""
 
 
 @frozen
@@ -65,8 +68,9 @@ class Version:
 
     @property
     def bound(self) -> str:
-        """The version in its shortest form, which precedes all its other forms."""
-        return self.name if "-" in self.name else _shortest(self.name)
+        """The version that precedes all its forms. Its pre-releases, such as `1.40.0-dev`, have its names: they are
+        views of one release (OTEP 4815)."""
+        return self.name if "-" in self.name else f"{_shortest(self.name)}-0"
 
 
 def _shortest(version: str) -> str:
@@ -121,6 +125,12 @@ def _fault(message: str, span: Span | None, hint: str = "") -> DiagnosticError:
     return failure("RQ507", message, span, hint=hint or form)
 
 
+_BY_HAND = (
+    "state the new names between two versions, which `weaver registry diff --v2` lists: "
+    '`[[schema < "1.43-0", rename("http.method", method)]]`'
+)
+
+
 def _span(start: Any, end: Any, name: str) -> Span:
     return Span(name, start.index, end.index, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
 
@@ -135,9 +145,14 @@ class _File:
         if root is None:
             raise _fault("the file is empty", None)
         fields = {key: value for key, _, value in self.items(root, "the file")}
+        if "baseline_schema_url" in fields:
+            raise _fault("a list of differences is no telemetry schema", self.span(root), _BY_HAND)
         if "file_format" not in fields:
             raise _fault("the file has no `file_format`, so it is no telemetry schema", self.span(root))
         form = self.scalar(fields["file_format"], "`file_format`")
+        if _REGISTRY.match(form):
+            message = f"a file of schema v2 ({form}) does not say since which version a name is the new one"
+            raise _fault(message, self.span(fields["file_format"]), _BY_HAND)
         if form not in FORMATS:
             message = f"the file has the format {form}, and {' and '.join(FORMATS)} are read"
             raise _fault(message, self.span(fields["file_format"]))

@@ -93,11 +93,11 @@ def questions(changes: Changes) -> list[Undecided]:
 
 
 ACCENTS = [
-    '[[schema < "1.22", metric = "pool.usage", rename(state, phase)]]',
-    '[[schema < "1.22", recode(metric, {"http.server.request.duration": "http.server.duration"}, else same)]]',
-    '[[schema < "1.22", rename("deployment.environment", env)]]',
-    '[[schema < "1.20", direction = "in", recode(metric, {"paging.in": "paging"}, else same)]]',
-    '[[schema < "1.20", direction = "out", recode(metric, {"paging.out": "paging"}, else same)]]',
+    '[[schema < "1.22-0", metric = "pool.usage", rename(state, phase)]]',
+    '[[schema < "1.22-0", recode(metric, {"http.server.request.duration": "http.server.duration"}, else same)]]',
+    '[[schema < "1.22-0", rename("deployment.environment", env)]]',
+    '[[schema < "1.20-0", direction = "in", recode(metric, {"paging.in": "paging"}, else same)]]',
+    '[[schema < "1.20-0", direction = "out", recode(metric, {"paging.out": "paging"}, else same)]]',
 ]
 UNITS = "the file does not say whether the unit changed with the name"
 
@@ -108,20 +108,20 @@ def test_changes_are_stated_from_the_newest_version_back() -> None:
     assert accents(changes) == ACCENTS
     (question,) = questions(changes)
     assert "has the key `method` in other versions" in question.why
-    assert question.choices == ('[[schema < "1.20", rename(method, method)]]',)
+    assert question.choices == ('[[schema < "1.20-0", rename(method, method)]]',)
     assert question.span is not None
     assert question.span.line == 24
     other = imported(query=QUERY.replace("method?", "verb?").replace(" method,", " verb,"))
-    assert accents(other) == [*ACCENTS, '[[schema < "1.20", rename(method, verb)]]']
+    assert accents(other) == [*ACCENTS, '[[schema < "1.20-0", rename(method, verb)]]']
     assert not questions(other)
 
 
 def test_without_a_query_all_changes_are_there_with_plain_names() -> None:
     changes = imported()
     assert [*accents(changes)][2:] == [
-        '[[schema < "1.22", rename("deployment.environment", deployment_environment_name)]]',
+        '[[schema < "1.22-0", rename("deployment.environment", deployment_environment_name)]]',
         *ACCENTS[3:],
-        '[[schema < "1.20", rename(method, http_method)]]',
+        '[[schema < "1.20-0", rename(method, http_method)]]',
     ]
     assert [question.why.partition(":")[0] for question in questions(changes)] == [UNITS]
 
@@ -136,10 +136,10 @@ def test_a_query_with_older_names_reads_newer_ones() -> None:
     changes = imported(query=query, names="1.21.0")
     assert accents(changes) == [
         *ACCENTS[3:],
-        '[[schema < "1.20", rename(method, verb)]]',
-        '[[schema >= "1.22", rename("deployment.environment.name", env)]]',
-        '[[schema >= "1.22", recode(metric, {"http.server.duration": "http.server.request.duration"}, else same)]]',
-        '[[schema >= "1.22", metric = "pool.usage", rename("pool.state", phase)]]',
+        '[[schema < "1.20-0", rename(method, verb)]]',
+        '[[schema >= "1.22-0", rename("deployment.environment.name", env)]]',
+        '[[schema >= "1.22-0", recode(metric, {"http.server.duration": "http.server.request.duration"}, else same)]]',
+        '[[schema >= "1.22-0", metric = "pool.usage", rename("pool.state", phase)]]',
     ]
     (question,) = questions(imported(SCHEMA.replace("1.21.0", "1.19.0"), query, "1.19.0"))
     assert question.why == "`paging` is divided from 1.20.0 on, and its parts lack `direction`"
@@ -175,7 +175,7 @@ def test_what_the_query_refuses_is_a_question_with_the_reason() -> None:
     text = SCHEMA.replace("method: http.method", "verb: http.method")
     (question,) = questions(imported(text, query))
     assert question.why.startswith("the query refuses a change, RQ460: ")
-    assert question.choices == ('[[schema < "1.20", rename(verb, method)]]',)
+    assert question.choices == ('[[schema < "1.20-0", rename(verb, method)]]',)
 
 
 def test_of_several_names_at_once_a_person_chooses() -> None:
@@ -188,12 +188,12 @@ def test_of_several_names_at_once_a_person_chooses() -> None:
     changes = imported(text, QUERY)
     assert [question.choices for question in questions(changes)] == [
         (
-            '[[schema < "1.22", recode(metric, {"http.server.request.duration": "http.old"}, else same)]]',
+            '[[schema < "1.22-0", recode(metric, {"http.server.request.duration": "http.old"}, else same)]]',
             ACCENTS[1],
         ),
         (
-            '[[schema < "1.20", rename("method.a", method)]]',
-            '[[schema < "1.20", rename("method.b", method)]]',
+            '[[schema < "1.20-0", rename("method.a", method)]]',
+            '[[schema < "1.20-0", rename("method.b", method)]]',
         ),
     ]
     assert ACCENTS[1] not in accents(changes)
@@ -215,7 +215,7 @@ def test_the_command_writes_a_file_that_the_query_states(
     assert "5 accents in changes.rqm, 1 to decide" in done.stderr
     text = (tmp_path / "changes.rqm").read_text()
     assert f"# before 1.22.0\n{ACCENTS[0]}  # rename_attributes, line 16\n" in text
-    assert '#   [[schema < "1.20", rename(method, method)]]' in text
+    assert '#   [[schema < "1.20-0", rename(method, method)]]' in text
     (tmp_path / "q.rq").write_text(QUERY.replace("{accents}", 'accent latency from file "changes.rqm";'))
     checked = cedilla("check", "q.rq")
     assert checked.exit_code == 0, checked.output
@@ -255,6 +255,9 @@ def test_the_parser_that_is_not_there_has_a_hint(monkeypatch: pytest.MonkeyPatch
         (SCHEMA, "[" * 5000, "the file is nested too deeply"),
         ("file_format: 1.1.0", "", "the file has no `file_format`, so it is no telemetry schema"),
         ("1.1.0", "2.0.0", "the file has the format 2.0.0, and 1.0.0 and 1.1.0 are read"),
+        ("1.1.0", "resolved/2.0", "a file of schema v2 (resolved/2.0) does not say since which version a name is .*"),
+        ("1.1.0", "manifest/2.1", "a file of schema v2 (manifest/2.1) does not say since which version a name is .*"),
+        ("file_format: 1.1.0", "baseline_schema_url: x", "a list of differences is no telemetry schema"),
         ("versions:", "version:", "the file has no `versions`"),
         ("  1.21.0:", "  newest:", "`newest` under `versions` is no version"),
         ("  1.21.0:", "  1.22.0:", "`versions` has `1.22.0` twice"),
@@ -272,7 +275,7 @@ def test_the_parser_that_is_not_there_has_a_hint(monkeypatch: pytest.MonkeyPatch
 def test_what_is_no_schema_is_an_error_with_a_place(old: str, new: str, message: str) -> None:
     error = error_of(lambda: imported(SCHEMA.replace(old, new, 1)))
     assert error.code == "RQ507"
-    assert re.fullmatch(message.replace("[", r"\["), error.message) or error.message == message
+    assert re.fullmatch(re.sub(r"([\[()])", r"\\\1", message), error.message) or error.message == message
     has_place = (
         not any(word in error.message for word in ("empty", "deeply", "special")) or "name" in error.message
     )
@@ -307,6 +310,7 @@ MESSAGES = [
     point("1.21.0", "pool.usage", attributes={"state": "idle"}),
     point("1.21.0", "other", attributes={"pool.state": "busy"}),
     point("1.22.0", "pool.usage", attributes={"pool.state": "used"}),
+    point("1.22.0-dev", "pool.usage", attributes={"pool.state": "new"}),
     point("1.21.0", "http.server.request.duration", count=1, sum=9.0),
 ]
 """The last one has the new name of a metric by an old schema: it is set aside."""
@@ -318,6 +322,7 @@ ROWS: list[Item] = [
     {"metric": "pool.usage", "phase": "idle", "value": 1.0},
     {"metric": "other", "phase": "busy", "value": 1.0},
     {"metric": "pool.usage", "phase": "used", "value": 1.0},
+    {"metric": "pool.usage", "phase": "new", "value": 1.0},
 ]
 
 
