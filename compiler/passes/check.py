@@ -24,7 +24,7 @@ def check(plan: Plan, report: Report) -> Plan:
         _check_emits(plan)
         check_paths(plan)
         _check_depth(plan)
-        check_totals(plan)
+        report.warnings += check_totals(plan)
         _check_grouping(plan, report)
     return plan
 

@@ -3,17 +3,20 @@ delta points are increases already."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.expressions import attributes, parts
+from cedilla.compiler.expressions.scalars.units_of_functions import CHOSEN
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators import Operator
+from cedilla.compiler.operators import Operator, Project
 from cedilla.compiler.plan.plan import Plan
 from cedilla.compiler.plan.sources import Source
 from cedilla.compiler.plan.telemetry import keys_in_point
 from cedilla.compiler.regions import Tree
-from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.grammar.syntax import Attribute, Case, Expression, Literal, Scalar
 
 _TOTALS = ("value", "count", "sum", "buckets")
 """The fields that cumulative points count from their start on, and delta points from the point before."""
@@ -29,9 +32,9 @@ _Names = dict[str, set[str]]
 """Relation -> its names of a field."""
 
 
-def check_totals(plan: Plan) -> None:
-    """Raises RQ161 if a sum may add cumulative points of a source, or if an increase may take delta points for readings
-    of a counter.
+def check_totals(plan: Plan) -> Iterator[Diagnostic]:
+    """Yields warnings (RQ177). Raises RQ161 if a sum may add cumulative points of a source, or if an increase may take
+    delta points for readings of a counter.
 
     A sum over the result of an aggregate or `top` of each series is right. So is one over differences of totals, and
     over points whose temporality or kind is restricted by a domain or a condition.
@@ -48,6 +51,11 @@ def check_totals(plan: Plan) -> None:
             names = _names(plan, source, field, partial(has_none, _CUMULATIVE))
             _check_sums(plan, field, names, restricting)
             _check_increases(plan, field, _names(plan, source, field, partial(has_none, _DELTA)))
+
+        def is_of_one(relation: str, has_none: Callable[[_Points, str], bool] = has_none) -> bool:
+            return has_none(_CUMULATIVE, relation) or has_none(_DELTA, relation)
+
+        yield from _of_start(plan, _names(plan, source, "buckets", is_of_one))
 
 
 def _check_sums(plan: Plan, field: str, names: _Names, restricting: Mapping[str, _Names]) -> None:
@@ -116,4 +124,58 @@ def _passes(plan: Plan, operator: Operator, side: int, name: str) -> tuple[str, 
     if not operator.is_in_each(name):
         return ()
     passed = plan.reaction(operator.name, "alter", name, frozenset(), side).passes
-    return tuple(out for out in passed if not operator.combines_values(out))
+    items = operator.items.items() if isinstance(operator, Project) else ()
+    chosen = [out for out, expression in items if out not in passed and name in _choices(expression)]
+    return (*(out for out in passed if not operator.combines_values(out)), *chosen)
+
+
+def _choices(expression: Expression) -> frozenset[str]:
+    """Returns the attributes that an expression chooses from; none if it computes some of its values.
+
+    >>> from cedilla.grammar.parser import parse_expression
+    >>> sorted(_choices(parse_expression("if(a > 1, b, coalesce(c, 0))")))
+    ['b', 'c']
+    >>> sorted(_choices(parse_expression("if(before is null, total, total - before)")))
+    []
+    """
+    match expression:
+        case Attribute(name):
+            return frozenset({name})
+        case Literal():
+            return frozenset()
+        case Case(branches, otherwise):
+            values = (*(branch.value for branch in branches), *([] if otherwise is None else [otherwise]))
+        case Scalar(name, arguments) if name in _CHOOSE:
+            values = arguments[1:] if name in CHOSEN else arguments
+        case _:
+            return frozenset()
+    choices = [_choices(value) for value in values]
+    are_all = all(names or isinstance(value, Literal) for names, value in zip(choices, values, strict=True))
+    return frozenset[str]().union(*choices) if are_all else frozenset()
+
+
+_CHOOSE = CHOSEN | {"coalesce", "ifnull", "nvl", "nullif", "greatest", "least"}
+
+
+def _of_start(plan: Plan, names: _Names) -> Iterator[Diagnostic]:
+    """Yields a warning (RQ177) for each quantile of a single histogram. `names`: those of buckets that may be of either
+    temporality."""
+    for operator in plan.operators:
+        buckets = names.get(operator.inputs[0], ())
+        for call in _quantiles(operator.expressions):
+            for name in sorted(attributes(call.arguments[0]).intersection(buckets)):
+                yield Diagnostic(
+                    "RQ177",
+                    "warning",
+                    f"the quantile of `{name}` of a cumulative data point is that of all values since its start",
+                    call.span,
+                    help='`temporality: string in {"delta"}` in the declaration sets cumulative points aside, and '
+                    '`string in {"cumulative"}` confirms it',
+                )
+
+
+def _quantiles(expressions: Iterable[Expression]) -> Iterator[Scalar]:
+    for expression in expressions:
+        if isinstance(expression, Scalar) and expression.name == "histogram_quantile":
+            yield expression
+        yield from _quantiles(parts(expression))

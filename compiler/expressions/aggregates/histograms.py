@@ -44,7 +44,7 @@ change of the values by unit."""
 
 
 def quantile(histogram: str, share: str) -> str:
-    """Writes a quantile, undefined without values: the least place with so many values up to it.
+    """Writes a quantile, undefined without values: the least place with this share of the values up to it.
 
     It passes over the ends of entries. `at`: the last end; `count`: the values of entries that ended; `part`: those of
     the `open` entries up to there. These are set to 0 where no entry is open, so that nothing is lost by rounding.

@@ -31,6 +31,8 @@ SUMS = [
     "EMIT aggregate[sum(m) as v by w](window[1 minute on time as w](rename[count as m](select[count > 1](r))))",
     "EMIT aggregate[sum(m) as v by service](project[service, time, count * 1000 as m](r))",
     "EMIT aggregate[sum(count) as v by service](r union r)",
+    "EMIT aggregate[sum(m) as v by service](project[service, time, if(sum > 1, count, 0) as m](r))",
+    "EMIT aggregate[sum(m) as v by time](project[time, case when sum > 1 then coalesce(count, 0) else 0 end as m](r))",
     "EMIT running[sum(count) as n per service on time](r)",
     "EMIT aggregate[sum(before) as v by time](running[lag(count) as before per service on time](r))",
     "d := running[delta(sum) as s on time](r); EMIT aggregate[sum(count) as v by time](d)",
@@ -66,6 +68,12 @@ def test_a_domain_that_leaves_totals_out_admits_it(relation: str) -> None:
         ("EMIT aggregate[rate(count, temporality) as n by service, w](window[1 minute on time as w](r))", OPEN),
         ("d := running[delta(count) as n per service on time](r); EMIT aggregate[sum(n) as n by time](d)", OPEN),
         ("d := running[delta(sum resets) as n on time](r); EMIT running[sum(n) as m on time](d)", OPEN),
+        (
+            "b := running[lag(count) as before per service on time](r); d := project[time, "
+            "if(before is null, count, count - before) as n](b); EMIT aggregate[sum(n) as n by time](d)",
+            OPEN,
+        ),
+        ("EMIT aggregate[sum(n) as n by time](project[time, if(sum > 1, 1, 0) as n](r))", OPEN),
         ("EMIT r", OPEN),
     ],
 )  # fmt: skip
@@ -106,3 +114,30 @@ def test_a_condition_that_says_nothing_of_it_changes_nothing(condition: str) -> 
 def test_streams_of_other_formats_have_no_data_points() -> None:
     text = 'stream r(time: timestamp, count: long) from json "in" punctuated on time;'
     compile_query(f'{text}emit aggregate[sum(count) as n by time](r) to json "o";')
+
+
+HISTOGRAMS = """
+stream r(time: timestamp, unit: string, buckets: list of long, bounds: list of double unit from unit in {s, ms},
+         TELLING) from otlp "in" punctuated on time;
+"""
+
+
+def warnings(relation: str, telling: str) -> list[str]:
+    text = HISTOGRAMS.replace("TELLING", telling)
+    return [w.code for w in compile_query(f'{text}emit {relation} to json "o";').warnings]
+
+
+QUANTILES = [
+    "project[time, histogram_quantile(buckets, bounds, 0.5) as median](r)",
+    "project[time, histogram_quantile(b, bounds, 0.5) * 2 as median](project[time, buckets as b, bounds](r))",
+    "select[histogram_quantile(buckets, bounds, 0.5) > 1 s](r)",
+    "aggregate[max(histogram_quantile(buckets, bounds, 0.5)) as q by time](r)",
+]
+
+
+@pytest.mark.parametrize("relation", QUANTILES)
+def test_the_quantile_of_a_point_that_may_count_from_its_start_is_a_warning(relation: str) -> None:
+    assert warnings(relation, OPEN) == ["RQ177"]
+    assert warnings(relation, DELTA) == []
+    assert warnings(relation, 'temporality: string in {"cumulative"}') == []
+    assert warnings(relation.replace("(r)", '(select[temporality = "delta"](r))'), OPEN) == []
