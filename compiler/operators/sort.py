@@ -12,13 +12,11 @@ from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto, ordered
 from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, always, require
+from cedilla.compiler.operators.shared.orders import Key
 from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.regions import ANYTHING, Domain, Tree, Universe
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, failure
-
-Key = tuple[str, bool]
-"""An attribute, and whether it descends."""
 
 
 @frozen(kw_only=True)

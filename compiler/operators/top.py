@@ -18,7 +18,7 @@ from cedilla.compiler.operators.shared.base import (
     each,
     require,
 )
-from cedilla.compiler.operators.sort import Key
+from cedilla.compiler.operators.shared.orders import Key
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
 

@@ -103,7 +103,7 @@ def _operator(node: syntax.OneInput, common: dict[str, Any], source: Input) -> O
         if hole.is_names:
             check_once(values[hole.field], hole.label, node.span)
         elif hole.is_keys:
-            values[hole.field] = _sort_keys(values[hole.field], node.span)
+            values[hole.field] = _sort_keys(values[hole.field], hole.label, node.span)
     return kind(**common, **values)
 
 
@@ -143,9 +143,12 @@ def _calls(
     return {"calls": calls, "units": units, "differences": differences}
 
 
-def _sort_keys(keys: tuple[syntax.SortKey, ...], span: Span) -> tuple[tuple[str, bool], ...]:
-    """Returns the sort attributes, each with True for descending. Raises RQ104 if one occurs twice."""
-    check_once([key.name for key in keys], "by", span)
+def _sort_keys(keys: tuple[syntax.SortKey, ...], label: str, span: Span) -> tuple[tuple[str, bool], ...]:
+    """Returns the sort attributes, each with True for descending. Raises RQ104 if one occurs twice.
+
+    `label`: the word before them.
+    """
+    check_once([key.name for key in keys], label, span)
     return tuple((key.name, key.descending) for key in keys)
 
 

@@ -79,7 +79,8 @@ class OverTime:
         return syntax.Reference(name, span=self.node.span)
 
     def _readings(self, calls: list[AggregateCall], input: syntax.Relation) -> syntax.Reference:
-        running = syntax.Running(tuple(calls), self.keys, self.base.on, input, span=self.node.span)
+        order = (syntax.SortKey(self.base.on, span=self.base.span),)
+        running = syntax.Running(tuple(calls), self.keys, order, input, span=self.node.span)
         return self._define("readings", running)
 
     # --- increases ---

@@ -170,7 +170,8 @@ _SCALARS_INSTEAD = {
     "extract date_part datepart",
     _EARLIER: "lag lead diff shift previous prev next pct_change cumsum cummax cummin cumulative_sum running_total "
     "running_sum runningdifference offset",
-    _BEST: "row_number rank dense_rank ntile percent_rank cume_dist rownum",
+    f"numbers and ranks are `running[row_number() as i, rank() as place per k on at](R)`; {_BEST}": ""
+    "row_number rank dense_rank ntile percent_rank cume_dist rownum",
     _NO_LISTS: "array struct map explode unnest flatten element_at array_contains named_struct object list_value "
     "array_length transform filter array_size flat_map posexplode to_array row",
     _INSIDE: "json_extract get_json_object json_value from_json parse_json json_query jsonpath"

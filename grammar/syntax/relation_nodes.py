@@ -219,14 +219,17 @@ class Session(OneInput):
 
 @frozen
 class Running(OneInput):
-    """`running[delta(kwh) as used, sum(n) as total per meter on ts](input)`."""
+    """`running[delta(kwh) as used, sum(n) as total per meter on ts](input)`.
+
+    `on`: the attributes of the order, `on at, price desc`.
+    """
 
     forms: ClassVar[tuple[str, ...]] = (
         "running[{calls:delta(kwh) as used, sum(n) as total} [per {per:meter}] on {on:ts}](R)",
     )
     calls: tuple[AggregateCall | ProjectItem, ...]
     per: tuple[str, ...]
-    on: str
+    on: tuple[SortKey, ...]
     input: Relation
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cmp_to_key
+from itertools import pairwise
 from typing import Any
 
 from cedilla.compiler import regions
@@ -11,7 +12,7 @@ from cedilla.compiler.expressions.counters import INCREASES
 from cedilla.compiler.expressions.expressions import type_of
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.facts.facts import Facts, fold_closed
-from cedilla.compiler.operators.running import LAST
+from cedilla.compiler.operators.shared.running_calls import LAST, PLACES
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.plain.aggregate_results import ORDER, result
 from cedilla.runtime.engines.plain.evaluate import evaluate
@@ -95,9 +96,11 @@ class Running(Node):
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         (source,) = inputs
         per, types, out = self.operator.per, source.types, list[Row]()
-        closed = fold_closed(source, frozenset(types) - {*per, self.operator.on})
-        rows = sorted(arrived([*self.pending, *new[0]]), key=by_keys([(self.operator.on, False)]))
-        rows.sort(key=lambda row: self.operator.on in row)  # undefined values come first
+        closed = fold_closed(source, frozenset(types).difference(self.operator.named(0)))
+        rows = arrived([*self.pending, *new[0]])
+        for key in reversed(self.operator.on):
+            rows.sort(key=by_keys([key]))
+            rows.sort(key=lambda row, name=key[0]: name in row)  # undefined values come first
         self.pending = []
         for row in rows:
             if not self._is_closed_up_to(row, closed, source):
@@ -113,28 +116,46 @@ class Running(Node):
         return out
 
     def _is_closed_up_to(self, row: Row, closed: Tree, facts: Facts) -> bool:
-        """Returns True if {k} x (-inf, ts] is closed; a tuple without `ts` waits for none."""
-        on, value = self.operator.on, control(row.get(self.operator.on))
-        if value is regions.UNDEFINED:
-            return True
-        until = patterns.compare(on, facts.types[on], "<=", value)
+        """Returns True if {k} x (-inf, ts] is closed; no tuple has to come before an undefined value."""
+        until: Tree = False
+        equal: Tree = True
         for name in self.operator.per:
-            until = regions.intersection(until, exactly(name, row.get(name)))
+            equal = regions.intersection(equal, exactly(name, row.get(name)))
+        for name, descending in self.operator.on:
+            if (value := control(row.get(name))) is regions.UNDEFINED:
+                equal = False
+                break
+            before = patterns.compare(name, facts.types[name], ">" if descending else "<", value)
+            until = regions.union(until, regions.intersection(equal, before))
+            equal = regions.intersection(equal, exactly(name, row.get(name)))
+        until = regions.union(until, equal)
         return regions.is_empty(regions.difference(until, closed), facts.universe)
 
     def _result(self, name: str, so_far: Rows, types: Mapping[str, Type]) -> Any:
         call, row = self.operator.calls[name], so_far[-1]
         if call.function in INCREASES:
             return self._increase(name, so_far, types)
+        if call.function in PLACES:
+            return self._place(call.function, so_far)
+        if call.function in ("first", "last", "nth"):
+            values = [x for row in so_far if (x := evaluate(call.arguments[0], row, types)) is not None]
+            first = -1 if call.function == "last" else self.operator.place(name) - 1
+            return next(iter(values[first:]), None)
         if call.function not in LAST:
             return result(call, so_far, types, self.operator.type_of(name, types))
-        (argument,) = call.arguments
-        before = evaluate(argument, so_far[-2], types) if len(so_far) > 1 else None
+        back = self.operator.place(name) + 1
+        before = evaluate(call.arguments[0], so_far[-back], types) if len(so_far) >= back else None
         if call.function == "lag":
             return before
         column = self.operator.before(name)
-        widened = {**types, column: type_of(argument, types)}
+        widened = {**types, column: type_of(call.arguments[0], types)}
         return evaluate(self.operator.difference(name), only_defined({**row, column: before}), widened)
+
+    def _place(self, function: str, so_far: Rows) -> int:
+        """Returns the number of a tuple, of the first of its ties, or of its part of the order."""
+        keys = [key_of(row, self.operator.ordered_by) for row in so_far]
+        begins = [number for number, pair in enumerate(pairwise([None, *keys]), 1) if pair[0] != pair[1]]
+        return {"row_number": len(keys), "rank": begins[-1], "dense_rank": len(begins)}[function]
 
     def _increase(self, name: str, so_far: Rows, types: Mapping[str, Type]) -> Any:
         counter, read = self.operator.counter(name), self.operator.columns(name, types)
@@ -161,10 +182,13 @@ class Running(Node):
         if attribute not in self.operator.calls:
             return super().state_has(attribute, region, inputs)
         call = self.operator.calls[attribute]
-        kept = (rows[-1:] if call.function in LAST else rows for rows in self.passed.values())
+        types, last = inputs[0].types, self.operator.kept(attribute)
+        kept = [rows[-last:] if call.function in LAST else rows for rows in self.passed.values()]
+        if call.function == "nth":
+            kept = [rows for rows in kept if self._result(attribute, rows, types) is not None]
         keys = regions.exists(region, regions.attributes(region) - frozenset(self.operator.per), {})
         return any(
-            evaluate(call.arguments[0], row, inputs[0].types) is not None and inside(keys, row)
+            evaluate(call.arguments[0], row, types) is not None and inside(keys, row)
             for row in (*self.pending, *(row for rows in kept for row in rows))
         )
 

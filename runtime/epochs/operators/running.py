@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,8 @@ from pyspark.sql.window import WindowSpec
 from cedilla.compiler.expressions import expression_sql, expressions
 from cedilla.compiler.expressions.counters import INCREASES
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column
-from cedilla.compiler.operators.running import LAST, Running
+from cedilla.compiler.operators.running import Running
+from cedilla.compiler.operators.shared.running_calls import RANKS
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.spark.columns import Columns, columns_of, conformed
 from cedilla.runtime.engines.spark.frames import (
@@ -32,13 +33,21 @@ if TYPE_CHECKING:
 
 _IS_NEW = "$new"
 _IS_LAST = "$last"
+_IS_TIE = "$tie"
+_ROW = "$row"
+"""The place of a row of the state: the epoch, and the row's number in it."""
+_PLACE = "$place"
+"""The place of a row of the state from the end, from 1."""
+_ROWS = 32
+"""The bits of a row's number in its epoch."""
 
 
 class RunningDataflow(Dataflow):
     """Returns the tuples before which no other can come, with their results.
 
-    State: the tuples that wait, and under a key of its own the last tuple of each key with its partial results. That
-    tuple comes first in the windows, so that results do not depend on how the input is cut into epochs.
+    State: the tuples that wait, and under a key of its own the last tuple of each key with its partial results, or as
+    many as a `lag` looks back. They come first in the windows, so that results do not depend on how the input is cut
+    into epochs.
     """
 
     def run(self, epoch: Epoch, operator: Running, frame: DataFrame) -> DataFrame:  # type: ignore[override]
@@ -55,13 +64,15 @@ class RunningDataflow(Dataflow):
         epoch.update_state(name, new, passable, columns)
         last, latest = epoch.state.read(_last(name), kept), partial(_latest, operator, source.types)
         purged = operator.closed_keys(source)
-        rows = _with_partials(operator, without_rows(frame) if ready is None else ready, source.types)
+        rows = _with_partials(
+            operator, without_rows(frame) if ready is None else ready, source.types, epoch.number
+        )
         if last is not None and ready is not None:
             both = {**columns, **kept}
-            before = conformed(latest(last), kept, both)
+            before = conformed(_before(operator, source.types, last), kept, both)
             before = before.withColumn(_IS_NEW, F.lit(0))
             rows = union_by_name((*both, _IS_NEW), rows, before)
-        computed = _computed(operator, rows, source.types, epoch.arrived(operator))
+        computed = _computed(operator, rows, source.types, epoch.arrived(operator), epoch.number)
         computed = computed.where(f"`{_IS_NEW}` = 1")
         if ready is not None and purged is not True:
             computed = epoch.cached(computed)
@@ -84,13 +95,13 @@ class RunningDataflow(Dataflow):
         waiting, last = epoch.state.read(name, columns), epoch.state.read(_last(name), kept)
         if waiting is not None:
             value = f"({expression_sql.sql(call.arguments[0], source.types)})"
-            rows, others = epoch.unpurged(passable, columns)(waiting), _without(columns, operator.on)
+            rows, others = epoch.unpurged(passable, columns)(waiting), _without(columns, operator.ordered_by)
             yield AttributeState(name, value, call.computed_from, others, rows=lambda: rows)
         if last is not None:
             part = f"{attribute}$n" if call.function == "avg" else f"{attribute}$x"
             value = f"nullif({column(part)}, 0)" if call.function == "avg" else column(part)
-            latest, closed = _latest(operator, source.types, last), operator.closed_keys(source)
-            others = _without(kept, operator.on)
+            latest = _latest(operator, source.types, last, operator.kept(attribute))
+            closed, others = operator.closed_keys(source), _without(kept, operator.ordered_by)
             yield AttributeState(_last(name), value, [part], others, closed, lambda: latest)
 
 
@@ -106,23 +117,50 @@ def _newly_passable(epoch: Epoch, operator: Running) -> Tree:
 def _last_columns(operator: Running, types: Mapping[str, Type]) -> Columns:
     """Returns the columns of that state. `types`: of the input."""
     partials = {name: type_ for name, (_, type_) in _partials(operator, types).items()}
-    return columns_of({**{name: types[name] for name in (*operator.per, operator.on)}, **partials})
+    return columns_of({**{name: types[name] for name in operator.named(0)}, _ROW: LONG, **partials})
 
 
-def _without(columns: Columns, name: str) -> Columns:
-    return {other: kind for other, kind in columns.items() if other != name}
+def _without(columns: Columns, names: Collection[str]) -> Columns:
+    return {name: kind for name, kind in columns.items() if name not in names}
 
 
-def _latest(operator: Running, types: Mapping[str, Type], rows: DataFrame) -> DataFrame:
-    """Returns the last of the tuples of each key: epochs add one each, of later parts of the order."""
-    rank = row_number(partition_keys(operator.per, types), [sortable(operator.on, types).desc()])
-    return rows.withColumn(_IS_LAST, rank == 1).where(f"`{_IS_LAST}`").drop(_IS_LAST)
+def _latest(
+    operator: Running, types: Mapping[str, Type], rows: DataFrame, count: int | None = None
+) -> DataFrame:
+    """Returns the last tuples of each key that state needs, or `count` of them: epochs add some each."""
+    last = operator.depth if count is None else count
+    return _placed(operator, types, rows).where(f"`{_PLACE}` <= {last}").drop(_PLACE)
+
+
+def _placed(operator: Running, types: Mapping[str, Type], rows: DataFrame) -> DataFrame:
+    """Returns the rows of the state with their places from the end of their key."""
+    # States of earlier versions have one row an epoch, and lack `$row`.
+    by = [F.col(_ROW).desc_nulls_last(), *(sortable(name, types).desc() for name in operator.ordered_by)]
+    return rows.withColumn(_PLACE, row_number(partition_keys(operator.per, types), by))
+
+
+def _before(operator: Running, types: Mapping[str, Type], rows: DataFrame) -> DataFrame:
+    """Returns the rows of the state that precede new ones. Partial results are those of the last one."""
+    if operator.depth == 1:
+        return _latest(operator, types, rows)
+    placed, looking_back = (
+        _placed(operator, types, rows).where(f"`{_PLACE}` <= {operator.depth}"),
+        F.col(_PLACE),
+    )
+    only_last = {
+        name: F.when(looking_back <= operator.kept(name.partition("$")[0]), F.col(column(name)))
+        for name in _partials(operator, types)
+    }
+    return placed.withColumns(only_last)
 
 
 def _partials(operator: Running, types: Mapping[str, Type]) -> dict[str, tuple[str, Type]]:
     """Returns partial result -> SQL over one tuple, and the type of the result over all tuples."""
     partials: dict[str, tuple[str, Type]] = {}
     for name, call in operator.calls.items():
+        if call.function in RANKS:
+            partials |= {f"{name}$n": ("1L", LONG), f"{name}$x": ("CAST(NULL AS BIGINT)", LONG)}
+            continue
         if not call.arguments:
             partials[f"{name}$x"] = "1L", LONG
             continue
@@ -131,6 +169,9 @@ def _partials(operator: Running, types: Mapping[str, Type]) -> dict[str, tuple[s
             expressions.type_of(call.arguments[0], types),
         )
         match call.function:
+            case "nth":
+                partials[f"{name}$n"] = f"IF(({value}) IS NULL, 0L, 1L)", LONG
+                value = f"CAST(({value}) AS {type_.spark})"
             case "increase" | "increase since":
                 counter = operator.counter(name)
                 value = f"CAST({expression_sql.sql(counter.reading, types)} AS {type_.spark})"
@@ -152,33 +193,79 @@ def _partials(operator: Running, types: Mapping[str, Type]) -> dict[str, tuple[s
     return partials
 
 
-def _with_partials(operator: Running, rows: DataFrame, types: Mapping[str, Type]) -> DataFrame:
-    """Returns the rows with their partial results."""
+def _with_partials(operator: Running, rows: DataFrame, types: Mapping[str, Type], epoch: int) -> DataFrame:
+    """Returns the rows of an epoch with their partial results."""
     partials = {name: F.expr(text) for name, (text, _) in _partials(operator, types).items()}
-    return rows.withColumns({**partials, _IS_NEW: F.lit(1)})
+    return rows.withColumns({**partials, _IS_NEW: F.lit(1), _ROW: F.lit(epoch << _ROWS).cast("long")})
 
 
 def _computed(
-    operator: Running, rows: DataFrame, types: Mapping[str, Type], arrived: Iterable[Column]
+    operator: Running, rows: DataFrame, types: Mapping[str, Type], arrived: Iterable[Column], epoch: int
 ) -> DataFrame:
-    """Returns the rows with the partial results up to each, the values before, and whether a row is the last."""
-    by = [F.col(_IS_NEW), sortable(operator.on, types), *arrived]
+    """Returns the rows with the partial results up to each, the values before, and whether a row is one of the last."""
+    depth = operator.depth
+    places = [F.col(_ROW)] if depth > 1 else []
+    by = [F.col(_IS_NEW), *places, *_in_order(operator, types), *arrived]
     in_order = Window.partitionBy(*partition_keys(operator.per, types)).orderBy(*by)
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     rows = _with_readings(operator, rows, types, in_order, so_far)
-    made: dict[str, Column] = {_IS_LAST: F.lead(F.lit(1)).over(in_order).isNull()}
+    rows = _with_places(operator, rows, types, in_order, so_far)
+    made: dict[str, Column] = {_IS_LAST: F.lead(F.lit(1), depth).over(in_order).isNull()}
+    if depth > 1:
+        made[_ROW] = (F.lit(epoch << _ROWS) + F.row_number().over(so_far)).cast("long")
     for name, (_, type_) in _partials(operator, types).items():
         result, _, _ = name.partition("$")
         function, part = operator.calls[result].function, F.col(column(name))
-        if function in INCREASES:
-            continue
-        if function in LAST:
-            made[operator.before(result)] = F.lag(part).over(in_order)
-        elif function not in ("min", "max"):
-            made[name] = F.sum(part).over(so_far)
-        else:
-            made[name] = _end(function, part, so_far, type_ == DOUBLE)
+        match function:
+            case "increase" | "increase since" | "nth" | "rank" | "dense_rank":
+                pass
+            case "lag" | "delta" | "delta resets":
+                made[operator.before(result)] = F.lag(part, operator.place(result)).over(in_order)
+            case "min" | "max":
+                made[name] = _end(function, part, so_far, type_ == DOUBLE)
+            case "first":
+                made[name] = F.first(part, ignorenulls=True).over(so_far)
+            case "last":
+                made[name] = F.last(part, ignorenulls=True).over(so_far)
+            case _:
+                made[name] = F.sum(part).over(so_far)
     return rows.withColumns(made)
+
+
+def _in_order(operator: Running, types: Mapping[str, Type]) -> list[Column]:
+    """Returns the columns of the order; undefined values come first."""
+    columns = [(sortable(name, types), descending) for name, descending in operator.on]
+    return [c.desc_nulls_first() if descending else c.asc_nulls_first() for c, descending in columns]
+
+
+def _with_places(
+    operator: Running, rows: DataFrame, types: Mapping[str, Type], in_order: WindowSpec, so_far: WindowSpec
+) -> DataFrame:
+    """Returns the rows with ranks up to each, and the values at places."""
+    placed = {name: call for name, call in operator.calls.items() if call.function in ("nth", *RANKS)}
+    if not placed:
+        return rows
+    counted = {f"{name}$n": F.sum(F.col(column(f"{name}$n"))).over(so_far) for name in placed}
+    if any(call.function in RANKS for call in placed.values()):
+        counted[_IS_TIE] = F.lag(F.lit(1)).over(in_order).isNotNull()
+        for name in operator.ordered_by:
+            value = sortable(name, types)
+            counted[_IS_TIE] &= value.eqNullSafe(F.lag(value).over(in_order))
+    made: dict[str, Column] = {}
+    for name, call in placed.items():
+        number, value = F.col(column(f"{name}$n")), F.col(column(f"{name}$x"))
+        reached = F.when(F.col(_IS_NEW) == 0, value)
+        match call.function:
+            case "rank":
+                reached = reached.when(~F.col(_IS_TIE), number)
+                made[f"{name}$x"] = F.last(reached, ignorenulls=True).over(so_far)
+            case "dense_rank":
+                steps = reached.when(F.col(_IS_TIE), 0).otherwise(1)
+                made[f"{name}$x"] = F.sum(steps).over(so_far)
+            case _:
+                reached = reached.when(number == operator.place(name), value)
+                made[f"{name}$x"] = F.first(reached, ignorenulls=True).over(so_far)
+    return rows.withColumns(counted).withColumns(made)
 
 
 def _with_readings(

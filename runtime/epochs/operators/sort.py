@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.operators import Sort
-from cedilla.compiler.operators.sort import Key
+from cedilla.compiler.operators.shared.orders import Key
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.spark.columns import ORDER
 from cedilla.runtime.engines.spark.frames import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from random import Random
 from typing import Any
 
@@ -12,8 +13,14 @@ from cedilla.runtime.engines.plain.node import key_of
 from cedilla.runtime.engines.plain.scalars.order import rank
 from tests.laws.edges import result_of
 
-CERTAIN = ("running[sum(x) as total, lag(x) as before per k on x](r)", False)
-SAFE = "running[lag(v) as before, sum(v) as total per k on ts](c)"
+CERTAIN = (
+    "running[dense_rank() as level on x desc, k]"
+    "(running[sum(x) as total, lag(x) as before, lag(x, 2) as two_before, rank() as place per k on x](r))",
+    False,
+)
+SAFE = (
+    "running[last(v) as latest on ts, k](running[lag(v) as before, sum(v) as total per k on ts, v desc](c))"
+)
 
 _STARTS = ("int", "long", "timestamp")
 
@@ -31,29 +38,34 @@ def text(
         if function == "increase" and whole:
             more = rng.choice(["", f" since {rng.choice(whole)}"])
         calls.append(f"{function}({x}{more}) as {result_of(x, f'{function}{number}_{len(calls)}')}")
-    for function in ("lag", "lag", "min", "max", "count"):
+    for function in ("lag", "lag", "nth", "min", "max", "count", "first", "last"):
         x = rng.choice(list(types))
-        calls.append(f"{function}({x}) as {result_of(x, f'{function}{number}_{len(calls)}')}")
-    return f"running[{', '.join(rng.sample(calls, rng.randint(1, 4)))}{per} on {on}]({input})"
+        has_second = function == "nth" or (function == "lag" and rng.random() < 0.5)
+        second = f", {rng.randint(1, 3)}" if has_second else ""
+        calls.append(f"{function}({x}{second}) as {result_of(x, f'{function}{number}_{len(calls)}')}")
+    calls += [f"{function}() as {function}{number}" for function in ("row_number", "rank", "dense_rank")]
+    order = [f"{on}{rng.choice(['', '', ' desc'])}"]
+    if rng.random() < 0.3 and (others := [name for name in types if name != on]):
+        order.append(f"{rng.choice(others)}{rng.choice(['', ' desc'])}")
+    chosen = ", ".join(rng.sample(calls, rng.randint(1, 4)))
+    return f"running[{chosen}{per} on {', '.join(order)}]({input})"
 
 
 def meaning(operator: Any, rows: Sequence[Row]) -> list[Row]:
     """Every row with the functions of the rows of its key up to it."""
     names = sorted({name for row in rows for name in row} - {ORDER})
-    ordered = sorted(
-        rows,
-        key=lambda row: (
-            operator.on in row,  # undefined values come first
-            rank(row.get(operator.on)),
-            row.get(ORDER, 0),
-            [rank(row.get(name)) for name in names],
-        ),
-    )
+    ordered = sorted(rows, key=lambda row: (row.get(ORDER, 0), [rank(row.get(name)) for name in names]))
+    for name, descending in reversed(operator.on):
+        defined = sorted((row for row in ordered if name in row), key=lambda row, name=name: rank(row[name]))
+        if descending:  # ties stay in their order
+            defined = [row for _, ties in _ties(defined, [name])[::-1] for row in ties]
+        ordered = [*(row for row in ordered if name not in row), *defined]
     out: list[Row] = []
     for position, row in enumerate(ordered):
         key = key_of(row, operator.per)
         so_far = [other for other in ordered[: position + 1] if key_of(other, operator.per) == key]
-        results = {name: _result(call, so_far) for name, call in operator.calls.items()}
+        names_of_order = [name for name, _ in operator.on]
+        results = {name: _result(call, so_far, names_of_order) for name, call in operator.calls.items()}
         out.append({**row, **{name: value for name, value in results.items() if value is not None}})
     return out
 
@@ -70,7 +82,8 @@ def _increase(readings: Sequence[tuple[Any, Any]]) -> Any:
         elif is_later:
             grown, counted, waiting = value, value, None
         elif rank(value) >= rank(counted):
-            grown, counted, waiting = value - counted, value, None
+            is_equal = rank(value) == rank(counted)  # NaN less NaN is none
+            grown, counted, waiting = 0 if is_equal else value - counted, value, None
         elif waiting is None:
             grown, waiting = 0, value
         elif rank(value) == rank(waiting):
@@ -82,7 +95,21 @@ def _increase(readings: Sequence[tuple[Any, Any]]) -> Any:
     return grown
 
 
-def _result(call: Any, rows: Sequence[Row]) -> Any:
+def _ties(rows: Sequence[Row], names: Sequence[str]) -> list[tuple[Any, list[Row]]]:
+    """Returns the runs of rows that agree in some attributes."""
+    return [(key, [*run]) for key, run in groupby(rows, key=lambda row: key_of(row, names))]
+
+
+def _result(call: Any, rows: Sequence[Row], order: Sequence[str]) -> Any:
+    if call.function in ("row_number", "rank", "dense_rank"):
+        ties = _ties(rows, order)
+        before = len(rows) - len(ties[-1][1])
+        return {"row_number": len(rows), "rank": before + 1, "dense_rank": len(ties)}[call.function]
+    if call.function in ("first", "last", "nth"):
+        values = [x for row in rows if (x := evaluate(call.arguments[0], row)) is not None]
+        ends = {"first": 1, "last": len(values)}
+        number = ends[call.function] if call.function in ends else call.arguments[1].value
+        return values[number - 1] if 0 < number <= len(values) else None
     if call.function in ("increase", "increase since"):
         value, *starts = call.arguments
         begins = [evaluate(starts[0], row) if starts else None for row in rows]
@@ -90,7 +117,9 @@ def _result(call: Any, rows: Sequence[Row]) -> Any:
         return None if readings[-1][0] is None else _increase([r for r in readings if r[0] is not None])
     if call.function not in ("lag", "delta", "delta resets"):
         return result(call, rows)
-    before, value = ([None, None] + [evaluate(call.arguments[0], row) for row in rows])[-2:]
+    back = call.arguments[1].value if call.arguments[1:] else 1
+    values = [evaluate(call.arguments[0], row) for row in rows]
+    before, value = ([None] * (back + 1) + values)[-back - 1], values[-1]
     if call.function == "lag" or before is None or value is None:
         return before if call.function == "lag" else None
     return value if call.function == "delta resets" and rank(value) < rank(before) else value - before
