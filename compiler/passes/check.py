@@ -5,6 +5,7 @@ from __future__ import annotations
 from cedilla.compiler.passes.report import Report
 from cedilla.compiler.passes.totals import check_totals
 from cedilla.compiler.plan import Plan, check_paths
+from cedilla.compiler.plan.record_fields import unknown_schema_fault
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.diagnostics.suggestions import unknown_attribute
 from cedilla.grammar.syntax import Setting
@@ -26,6 +27,7 @@ def check(plan: Plan, report: Report) -> Plan:
         _check_depth(plan)
         report.warnings += check_totals(plan)
         _check_grouping(plan, report)
+        _check_unknown_schema(plan, report)
     return plan
 
 
@@ -35,6 +37,14 @@ def _check_grouping(plan: Plan, report: Report) -> None:
     for setting in stated:
         if (name := plan.unknown_group(setting.value)) is not None:
             raise unknown_attribute(name, plan.stream_attributes, setting.span, "in `set suspect`")
+
+
+def _check_unknown_schema(plan: Plan, report: Report) -> None:
+    """Raises RQ521 for a setting about schemas without a stream that lists their ids."""
+    stated = (s for s in report.query.statements if isinstance(s, Setting) and s.name == "unknown_schema")
+    for setting in stated:
+        if (fault := unknown_schema_fault(plan.sources, setting.value)) is not None:
+            raise failure("RQ521", fault[0], setting.span, hint=fault[1])
 
 
 def _check_emits(plan: Plan) -> None:

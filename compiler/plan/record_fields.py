@@ -36,6 +36,28 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 """The fields of a record, and the types of an attribute that reads each of them."""
 
 
+def is_schema(attribute: Attribute) -> bool:
+    """Returns True if an attribute reads the id of the schema of its record."""
+    return tuple(attribute.keys) == path_of(RECORD, "schema")
+
+
+def unknown_schema_fault(sources: Iterable[Source], value: str) -> tuple[str, str] | None:
+    """Returns message and hint if no source has what a value of `unknown_schema` requires, else `None`."""
+    own = [(source, next(filter(is_schema, source.attributes), None)) for source in sources]
+    listed = [(source, a) for source, a in own if a is not None and a.has_list]
+    match value:
+        case "abort" if not listed:
+            what = "a stream that lists the ids of its schemas"
+        case "import" if not any(
+            s.registry is not None and a.type.name in ("int", "long") for s, a in listed
+        ):
+            what = "a stream with a registry that lists the ids of its schemas"
+        case _:
+            return None
+    hint = '`schema: int from record "schema" in {3, 5}`, as `cedilla import registry` writes it'
+    return f"`unknown_schema = {value}` is for {what}, and the query has none", hint
+
+
 @frozen
 class RecordField:
     """A field of records that an attribute reads. `path`: its key in the tuple. `header`: the key of a header, `None`

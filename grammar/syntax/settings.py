@@ -12,6 +12,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "drift": ("ignore", "infer", "quarantine", "abort"),
     "suspect": ("off", "warn"),
     "gaps": ("abort", "skip"),
+    "unknown_schema": ("quarantine", "abort", "import"),
     "bad_markers": ("abort", "quarantine"),
     "doubtful": ("warn", "abort"),
     "longest_line": ("16 MiB",),
@@ -32,6 +33,8 @@ SETTING_MEANINGS: dict[str, str] = {
     "groups tuples by these attributes. It changes no result.",
     "gaps": "Lost records of a topic (RQ446) or deleted rows of a Delta table (RQ438) end the query; `skip` continues "
     "after them.",
+    "unknown_schema": "A record of a topic whose schema is not in the declared domain of its id is set aside (RQ520); "
+    "`abort` ends the query; `import` states the changes of the schema as accents, as `cedilla import registry` does.",
     "bad_markers": "A bad marker ends the query; `quarantine` sets it aside and names each unit that stays (RQ235).",
     "doubtful": "An accent for impossible values (RQ217), a repeated Alter (RQ218) or a jump under `suspect` (RQ223) "
     "gives a warning; `abort` looks for jumps too, and ends the query before any of these counts.",

@@ -65,6 +65,8 @@ class Registry:
                 return self.schemas.get(int(id_))
             case ["schemas", "guids", guid]:
                 return self.schemas.get(UUID(guid).int)
+            case ["schemas", "ids", id_, "subjects"]:
+                return [subject for subject, ids in self.subjects.items() if int(id_) in ids] or None
             case ["subjects"]:
                 return [*self.subjects]
             case ["subjects", subject, "versions"] if subject in self.subjects:

@@ -16,6 +16,7 @@ _NO_PATHS: Paths = {}
 REASONS = {
     "RQ302": "`{}` is required, but missing",
     "RQ303": "`{}` has a value outside of its domain",
+    "RQ520": "`{}` is the id of a schema that the query does not name",
     "RQ304": "tuples like this one have no `{}`: they come before its add, or after its drop",
     "RQ305": "the tuple is late, because a punctuation or a heartbeat promised that none like it follows",
     "RQ368": "`{}` is further ahead of the clock of the run than `within` admits",
@@ -107,6 +108,7 @@ HINTS = {
     "RQ302": "if it may be missing, declare it with `?`",
     "RQ303": "add the value to the domain by `grow` before the tuple, or in the declaration; domains are in the units "
     "that the query declares",
+    "RQ520": "import the subject again, and add the id to the domain; `set unknown_schema = import` does so in a run",
     "RQ304": "send an add before such tuples, or leave the attribute out",
     "RQ305": "send the tuple before that punctuation, or punctuate later; a heartbeat can have a longer `delay`",
     "RQ311": "`unit from` lists the units that a tuple may name: add it there, or correct the tuple",
@@ -127,6 +129,8 @@ FINER_HINT = "declare a `decimal` with more digits"
 """Hint for RQ334."""
 
 LATE = "RQ305"
+UNKNOWN_SCHEMA = "RQ520"
+"""The code of a tuple whose schema is not in the declared domain of ids."""
 TWICE = "RQ312"
 """The code of a tuple with two values of an attribute."""
 NO_MOMENT = (TWICE_SHOWN, SKIPPED)
@@ -141,7 +145,12 @@ FOREIGN = "RQ326"
 """The code of a marker among the tuples of a stream that takes none there."""
 OF_DRIFT = ("RQ307", "RQ362", "RQ363", "RQ306")
 """The codes of fields that nothing has announced, the one that is reported first at the front."""
-_SETTINGS = {LATE: "late", **dict.fromkeys(OF_DRIFT, "drift"), "RQ301": "invalid"}
+_SETTINGS = {
+    LATE: "late",
+    UNKNOWN_SCHEMA: "unknown_schema",
+    **dict.fromkeys(OF_DRIFT, "drift"),
+    "RQ301": "invalid",
+}
 
 
 def _setting(code: str) -> str:

@@ -10,6 +10,7 @@ from cedilla.compiler.plan.record_fields import RecordField
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.connectors.storage.files import FoundFile
+from cedilla.runtime.connectors.topics.imported_schemas import Importer
 
 
 @frozen
@@ -26,6 +27,8 @@ class TopicSubscription:
     registry: str | None = None
     schemas: str = ""
     """The folder that keeps the schemas of the registry."""
+    importer: Importer | None = None
+    """States the changes of schemas that the query does not name."""
 
 
 @frozen

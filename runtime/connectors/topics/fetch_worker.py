@@ -23,6 +23,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.connectors.records.record_files import record_file
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.connectors.topics.fetch_protocol import Answer, Begin, Connect, Position, Take
+from cedilla.runtime.connectors.topics.imported_schemas import ImportedSchemas
 from cedilla.runtime.connectors.topics.registry import FramedRecords
 from cedilla.runtime.connectors.topics.topic_reader import TopicReader
 
@@ -95,9 +96,12 @@ class _Fetcher:
     def _connect(self, request: Connect) -> None:
         files = Files()
         for subscription in request.subscriptions:
-            frames = None
+            frames = imported = None
             if subscription.registry is not None:
                 frames = FramedRecords.of(subscription.registry, files, subscription.schemas)
+                if subscription.importer is not None:
+                    of = subscription.importer, frames.schemas.registry
+                    imported = ImportedSchemas(*of, files, subscription.schemas)
             self._readers[subscription.source] = TopicReader(
                 subscription.source,
                 subscription.topic,
@@ -108,6 +112,7 @@ class _Fetcher:
                 subscription.seconds,
                 subscription.fields,
                 frames=frames,
+                imported=imported,
             )
 
     def _begin(self, request: Begin) -> None:

@@ -18,6 +18,7 @@ from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.connectors.topics import kafka_client
 from cedilla.runtime.connectors.topics.fetch_process import FetchProcess
 from cedilla.runtime.connectors.topics.fetch_protocol import Answer, Position, TopicSubscription
+from cedilla.runtime.connectors.topics.imported_schemas import Importer
 from cedilla.runtime.connectors.topics.kafka_client import library
 from cedilla.runtime.connectors.topics.topic_reader import MAX_BYTES
 
@@ -58,8 +59,16 @@ class Topics:
     """The answer to the last request, until it is taken."""
 
     @classmethod
-    def of(cls, plan: Plan, checkpoint: str, files: Files, most: int | None) -> Topics:
-        """Connects to the topics of a plan. Raises `DiagnosticError`: RQ440, RQ442 to RQ445."""
+    def of(
+        cls,
+        plan: Plan,
+        checkpoint: str,
+        files: Files,
+        most: int | None,
+        importers: Mapping[str, Importer] | None = None,
+    ) -> Topics:
+        """Connects to the topics of a plan. `importers`: of sources whose unknown schemas are imported. Raises
+        `DiagnosticError`: RQ440, RQ442 to RQ445."""
         folder = f"{checkpoint.rstrip('/')}/topics"
         skips = plan.settings["gaps"] == "skip"
         subscriptions = tuple(
@@ -73,6 +82,7 @@ class Topics:
                 record_fields(s),
                 s.registry,
                 f"{checkpoint.rstrip('/')}/schemas/{s.name}",
+                (importers or {}).get(s.name),
             )
             for s in plan.sources
             if s.is_topic

@@ -79,6 +79,10 @@ class SchemaRegistry:
         answer = [(n, self._asked(lambda n=n: self._client.get_version(subject, n))) for n in numbers]
         return [SchemaVersion(n, v.schema_id, self._whole(v.schema)) for n, v in answer if v is not None]
 
+    def subjects_of(self, id_: int) -> list[str]:
+        """Returns the names of the subjects with a schema."""
+        return self._asked(lambda: self._client.get_subjects_by_schema_id(id_)) or []
+
     def subjects(self) -> list[str]:
         """Returns the names of all subjects."""
         return self._asked(self._client.get_subjects) or []
@@ -198,6 +202,13 @@ class FramedRecords:
             raise ValueError(f"the registry has no schema {id_}, which the record names")
         reader = self._readers[id_] = _reader_of(schema, id_)
         return reader
+
+
+def id_of(message: Any) -> int | UUID | None:
+    """Returns the id of the schema of a record with a value; `None` if it has none."""
+    head = header_of(message, ID_HEADER)
+    frame = frame_of(message.value()) if head is None else head
+    return _id_in(frame) if frame and len(frame) == LENGTHS.get(frame[0]) else None
 
 
 def _id_in(frame: bytes) -> int | UUID:

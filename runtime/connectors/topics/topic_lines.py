@@ -15,6 +15,7 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.connectors.records.lines import LONGEST_LINE, Line, too_long
 from cedilla.runtime.connectors.records.otlp_proto import record_line
 from cedilla.runtime.connectors.records.record_files import fault_of, is_binary, is_packed, record_of
+from cedilla.runtime.connectors.topics.imported_schemas import ImportedSchemas, Importer
 from cedilla.runtime.connectors.topics.kafka_client import (
     READER,
     SECONDS,
@@ -59,20 +60,25 @@ def place_of(path: str) -> Place | None:
 @define(eq=False)
 class RecordedTopic:
     """The partitions that a place names, each an ordered stream of its own (theory G38). `registry`: the address of the
-    registry with the schemas of its records.
+    registry with the schemas of its records. `importer`: imports those that the query does not name.
 
     Raises `DiagnosticError`: RQ442 to RQ445; RQ505 as `SchemaRegistry`; RQ410 where the topic has no such partition.
     """
 
     place: Place
     registry: str | None = None
+    importer: Importer | None = None
     partitions: Sequence[int] = field(init=False)
     _frames: FramedRecords | None = field(init=False)
+    _imported: ImportedSchemas | None = field(init=False)
     _consumer: Any = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         topic = self.place.topic
         self._frames = None if self.registry is None else FramedRecords.of(self.registry)
+        self._imported = None
+        if self._frames is not None and self.importer is not None:
+            self._imported = ImportedSchemas(self.importer, self._frames.schemas.registry)
         self._consumer = made("Consumer", topic.servers, READER)
         self.partitions = self.place.partitions(partitions_of(self._consumer, topic, "is to be read"))
 
@@ -136,9 +142,10 @@ class RecordedTopic:
                 if at > end:
                     break
                 lines = None if self._frames is None else self._frames.lines([message])
-                (value,) = with_fields([message], fields, lines)
-                if value is not None:
-                    yield at - 1, value
+                values: Sequence[bytes | None] = with_fields([message], fields, lines)
+                if self._imported is not None:
+                    values, _ = self._imported.lines([message], values, [at - 1], partition)
+                yield from ((at - 1, value) for value in values if value is not None)
             if time.monotonic() - heard > SECONDS:
                 error = library().KafkaError(library().KafkaError._TIMED_OUT)
                 raise refused(self.place.topic.servers, library().KafkaException(error))

@@ -17,6 +17,7 @@ from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.records.record_files import RecordFile, one_line
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
+from cedilla.runtime.connectors.topics.imported_schemas import ImportedSchemas
 from cedilla.runtime.connectors.topics.kafka_client import (
     READER,
     SECONDS,
@@ -58,7 +59,7 @@ class _Records:
     texts: list[bytes] = field(factory=list[bytes])
     offsets: list[Sequence[int]] = field(factory=list[Sequence[int]])
 
-    def add(self, values: list[Any], offsets: Sequence[int]) -> int:
+    def add(self, values: Sequence[Any], offsets: Sequence[int]) -> int:
         """Adds records: a value, or `None`, for each offset. Returns the number of bytes."""
         lines = [value for value in values if value is not None] if None in values else values
         if len(lines) < len(values):
@@ -116,6 +117,8 @@ class TopicReader:
     """The end offset of each partition when the run began."""
     frames: FramedRecords | None = None
     """Reads the records of a topic with a registry."""
+    imported: ImportedSchemas | None = None
+    """Imports schemas that the query does not name."""
     partitions: int = field(init=False)
     identity: str = field(init=False, default="")
     _consumer: Any = field(init=False)
@@ -176,6 +179,8 @@ class TopicReader:
         if identity is not None and identity != self.identity:
             raise self._another(_MADE_AGAIN)
         self.offsets = dict(offsets)
+        if self.imported is not None:
+            self.imported.begin(self.offsets)
         self.assign(is_known=identity is not None)
 
     def assign(self, *, is_known: bool = True) -> None:
@@ -294,7 +299,10 @@ class TopicReader:
             if len(offsets) != end - begin:
                 offsets = list(map(kind.offset, messages[begin:end]))
             self._ended.discard(partition)
-            size += self._pending.setdefault(partition, _Records()).add(values[begin:end], offsets)
+            lines: Sequence[bytes | None] = values[begin:end]
+            if self.imported is not None:
+                lines, offsets = self.imported.lines(messages[begin:end], lines, offsets, partition)
+            size += self._pending.setdefault(partition, _Records()).add(lines, offsets)
             self.offsets[partition] = last + 1
         for message in errors:
             self._handle_error(message)
@@ -331,6 +339,9 @@ class TopicReader:
         for end in [*_ends_of_markers(text), len(text)]:
             piece = text[start:end]
             count = piece.count(b"\n")
+            last = line + count - 1
+            if offsets is not None and end < len(text) and offsets[last] == offsets[last + 1]:
+                continue  # an accent of a schema stays with the record that it precedes
             some = None if offsets is None else offsets[line : line + count]
             after = begin + count if some is None else int(some[-1]) + 1
             records = RecordFile(
@@ -340,7 +351,7 @@ class TopicReader:
             begin, line, start = records.end, line + count, end
 
     def _file(self, records: RecordFile, text: bytes, offsets: np.ndarray | None) -> FoundFile:
-        if offsets is not None and (offsets[0] != records.begin or len(offsets) <= offsets[-1] - offsets[0]):
+        if offsets is not None and (offsets[0] != records.begin or np.any(np.diff(offsets) != 1)):
             stream = io.BytesIO()
             np.save(stream, offsets)
             self.files.write(records.offsets_path(self.folder), stream.getvalue())

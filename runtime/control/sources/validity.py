@@ -1,4 +1,4 @@
-"""Rules for rejecting tuples by their canonical values, stated once (theory 2.7 G34; RQ302 to RQ305, RQ368).
+"""Rules for rejecting tuples by their canonical values, stated once (theory 2.7 G34; RQ302 to RQ305, RQ368, RQ520).
 
 The engine's SQL, the comparison with file statistics and the stream checker are built from them. The plain reference
 states them independently, as the oracle.
@@ -15,8 +15,10 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.units.own import short
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
 from cedilla.compiler.plan import Source
+from cedilla.compiler.plan.record_fields import is_schema
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import exact
+from cedilla.runtime.connectors.records.rejections import UNKNOWN_SCHEMA
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
@@ -62,7 +64,8 @@ def rejections(
         if not attribute.optional:
             yield Rejection("RQ302", present.get(name, ABSENT), PRESENT, name, is_defined=False)
         if attribute.domain is not None:
-            yield Rejection("RQ303", state.domain(attribute), False, name)
+            code = UNKNOWN_SCHEMA if is_schema(attribute) else "RQ303"
+            yield Rejection(code, state.domain(attribute), False, name)
         if attribute.unit_from is not None:
             of, units = attribute.unit_from
             yield Rejection("RQ311", regions.values(of, [short(unit) for unit in units]), False, name)

@@ -269,7 +269,8 @@ class Reference:
                 return "RQ302", attribute.name
             bounded = attribute.domain is not None and attribute.name in row
             if bounded and not inside(state.domain(attribute), row):
-                return "RQ303", attribute.name
+                is_id = attribute.keys == ("@record.schema",)
+                return "RQ520" if is_id else "RQ303", attribute.name
             if attribute.unit_from is not None and attribute.name in row:
                 unit, units = attribute.unit_from
                 if row.get(unit) not in [short(name) for name in units]:

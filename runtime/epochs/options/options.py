@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import ENGINES, Engine
 from cedilla.compiler.plan import Plan, at_paths, folders
+from cedilla.compiler.plan.record_fields import unknown_schema_fault
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean, suggest
 from cedilla.grammar.syntax.settings import SETTINGS, SIZES, grouping_fault, size_fault, word_and_names
@@ -90,6 +91,10 @@ class Options:
             elif (group := plan.unknown_group(value)) is not None:
                 guess = did_you_mean(group, plan.stream_attributes, "attributes")
                 raise wrong(f"--set: unknown attribute `{group}`", guess)
+            elif (
+                name == "unknown_schema" and (fault := unknown_schema_fault(plan.sources, value)) is not None
+            ):
+                raise wrong(f"--set: {fault[0]}", fault[1])
         for option, number in (
             ("--files-per-epoch", self.files_per_epoch),
             ("--records-per-epoch", self.records_per_epoch),

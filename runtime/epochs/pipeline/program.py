@@ -19,6 +19,7 @@ from cedilla.runtime.connectors.formats.sinks.callback import OnEpoch
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
 from cedilla.runtime.connectors.topics.query_topics import Topics
+from cedilla.runtime.control.schemas.importer import importers
 from cedilla.runtime.engines.spark.connect import engine_in
 from cedilla.runtime.engines.spark.frames import is_local
 from cedilla.runtime.engines.spark.memory import MemoryGrowth
@@ -134,7 +135,7 @@ def start(
         ownership = opened.enter_context(owned(files, home, folders_written))
         opened.push(partial(_ended, ownership))
         check_whole(SealedFiles(files, home.rstrip("/")))
-        topics = Topics.of(plan, home, files, options.records_per_epoch)
+        topics = Topics.of(plan, home, files, options.records_per_epoch, importers(plan))
         opened.callback(topics.close)
         with_session = engine_session(plan, options, engine, on_step) if spark is None else own_session(spark)
         session = opened.enter_context(with_session)

@@ -15,7 +15,7 @@ from cedilla.runtime.hosts.terminal.console import Console
 
 if TYPE_CHECKING:
     from cedilla.compiler.plan import Plan
-    from cedilla.runtime.tools.importing.changes import Changes
+    from cedilla.runtime.control.schemas.changes import Changes
 
 
 @click.group("import", short_help="Write accents of changes that others publish.")
@@ -125,7 +125,7 @@ def registry_command(
     Aliases are renames, new fields Adds, gone ones Drops, and a property `unit` or `ucumUnit` is a unit. A change that
     schemas do not state in full, such as a rename without an alias, is a warning, and a remark in the output.
     """
-    from cedilla.runtime.tools.importing.registry_changes import import_subject, versions_of
+    from cedilla.runtime.control.schemas.registry_changes import import_subject, versions_of
 
     console = Console()
     plan, of = source_of(query, source, "json", console)

@@ -21,7 +21,7 @@ from cedilla.compiler.plan.telemetry import keys_in_point
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.formatting.expression_formatter import unit_text
-from cedilla.runtime.tools.importing.changes import Changes, Chapter, Entry, Stated, Undecided
+from cedilla.runtime.control.schemas.changes import Changes, Chapter, Entry, Stated, Undecided
 from cedilla.runtime.tools.importing.telemetry_files import (
     Change,
     RenamedAttributes,

@@ -17,6 +17,7 @@ from cedilla.runtime.connectors.records.file_names import disorder_note
 from cedilla.runtime.connectors.records.lines import Line, files_of, stream_files
 from cedilla.runtime.connectors.records.tuple_lines import tuples_of
 from cedilla.runtime.connectors.topics.topic_lines import RecordedTopic, place_of
+from cedilla.runtime.control.schemas.importer import importers
 from cedilla.runtime.tools.simulation.inputs import Input, is_marker, keys_of_file, parsed, with_keys
 
 Offsets = Mapping[str, Mapping[int, int]]
@@ -44,9 +45,12 @@ class SimulatedSources:
         """
         topics: dict[str, RecordedTopic] = {}
         ends: dict[str, dict[int, tuple[int, int]]] = {}
+        importer_of = importers(plan)
         for source in plan.sources:
             if source.is_topic and (address := place_of(source.path)) is not None:
-                topic = topics[source.name] = RecordedTopic(address, source.registry)
+                topic = topics[source.name] = RecordedTopic(
+                    address, source.registry, importer_of.get(source.name)
+                )
                 offsets = {n: topic.ends(n) for n in topic.partitions}
                 chosen = None if until is None else until.get(source.name, {})
                 ends[source.name] = {

@@ -40,6 +40,7 @@ from cedilla.runtime.connectors.records.rejections import (
     NO_OBJECT,
     OF_VALUES,
     OTHER_KEY,
+    UNKNOWN_SCHEMA,
     fault_in,
     of_fault,
     reason,
@@ -305,7 +306,7 @@ class StreamChecker:
         """Returns the refused value with what was expected, or the punctuation that the tuple violates."""
         if not rejection.attribute:
             return self._closed_by(row)
-        if rejection.code != "RQ303":
+        if rejection.code not in ("RQ303", UNKNOWN_SCHEMA):
             return ""
         name, state = rejection.attribute, self.state
         allowed = written(name, state.types[name], rejection.tree)

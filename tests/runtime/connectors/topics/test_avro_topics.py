@@ -114,7 +114,7 @@ def test_accents_that_are_imported_hold_for_interleaved_schemas(
         of.run()
         assert len(of.tuples) == 7
         (aside,) = of.quarantine()
-        assert (aside["code"], '"heat":10.0' in aside["raw"]) == ("RQ303", True)
+        assert (aside["code"], '"heat":10.0' in aside["raw"]) == ("RQ520", True)
 
 
 def accents_in(file: Path) -> list[str]:

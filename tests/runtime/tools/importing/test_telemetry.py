@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.tools.importing.changes import Changes, Stated, Undecided
+from cedilla.runtime.control.schemas.changes import Changes, Stated, Undecided
 from cedilla.runtime.tools.importing.telemetry import import_schema
 from cedilla.runtime.tools.importing.telemetry_files import read_schema
 from tests.kit.command import cedilla

@@ -13,8 +13,8 @@ from cedilla import Options, simulate
 from cedilla.compiler.passes import plan_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.connectors.topics.registry import RegisteredSchema, SchemaVersion
-from cedilla.runtime.tools.importing.changes import Changes, Undecided
-from cedilla.runtime.tools.importing.registry_changes import import_subject
+from cedilla.runtime.control.schemas.changes import Changes, Undecided
+from cedilla.runtime.control.schemas.registry_changes import import_subject
 from tests.kit.command import cedilla
 from tests.kit.errors import error_of
 from tests.kit.lines import write_lines

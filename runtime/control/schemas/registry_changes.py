@@ -1,13 +1,14 @@
 """States the changes between the versions of a subject of a registry as accents, by the ids of schemas.
 
 A field that keeps its name, or has it as an alias later, is one attribute in all versions. An accent says how the
-tuples of some schemas differ from the version whose names the query has (theory N10).
+tuples of some schemas differ from the version whose names the query has (theory N10). Over 400 lines, as the command
+and the runs that import schemas share one comparison.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from attrs import define, field, frozen
 
@@ -15,20 +16,20 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.units import units
 from cedilla.compiler.expressions.units.registry import UnknownUnit
 from cedilla.compiler.passes import plan_query
-from cedilla.compiler.plan import Plan, Source
+from cedilla.compiler.plan import Attribute, Plan, Source
 from cedilla.compiler.plan.field_paths import FieldPath, path_text
-from cedilla.compiler.plan.record_fields import RECORD, path_of
+from cedilla.compiler.plan.record_fields import is_schema
 from cedilla.compiler.plan.topics import check_registry
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.formatting.expression_formatter import quote, unit_text
 from cedilla.grammar.formatting.formatter import format_query
-from cedilla.grammar.parser import parse_query
+from cedilla.grammar.parser import parse_accent, parse_query
+from cedilla.grammar.syntax import Comparison, SetPattern
 from cedilla.runtime.connectors.topics.registry import SchemaRegistry, SchemaVersion
 from cedilla.runtime.control.markers.unannounced import is_name
-from cedilla.runtime.tools.importing.avro_fields import AvroField, fields_of
-from cedilla.runtime.tools.importing.changes import Changes, Chapter, Entry, Stated, Undecided
+from cedilla.runtime.control.schemas.avro_fields import AvroField, fields_of
+from cedilla.runtime.control.schemas.changes import Changes, Chapter, Entry, Stated, Undecided
 
-_SCHEMA = path_of(RECORD, "schema")
 _WIDER = ("int", "long", "double")
 """Types of numbers; each contains the values of those before it."""
 
@@ -78,7 +79,9 @@ def import_subject(
         numbers = ", ".join(str(one.number) for one in read)
         raise failure("RQ510", f"`{subject}` has no version {names_of}", hint=f"versions of Avro: {numbers}")
     declared = (
-        _Declared.of_versions(base, read) if plan is None else _Declared.of_source(base, plan.source_of[of])
+        _Declared.of_versions(base, read)
+        if plan is None
+        else _Declared.of_source(base, read, plan.source_of[of])
     )
     head = [
         f"Changes of `{subject}` by the ids of its schemas, from {registry}. The query has the names of {base.name}."
@@ -95,6 +98,52 @@ def import_subject(
         head += [f"Not read: `{path_text(one.path)}` ({one.stored})." for one in declared.left_out]
         plan = plan_query(parse_query(f'{text}\nemit {of} to json "out";')).plan
     return Changes(tuple(head), tuple(_chapters(read, base, declared))).fitting(plan, of)
+
+
+def changes_of_schema(
+    subject: str, versions: Sequence[SchemaVersion], id_: int, ids: Set[int], plan: Plan, source: Source
+) -> tuple[Entry, ...]:
+    """Returns the changes of one schema, and first its id in the domain of ids.
+
+    They lead to the first version among `ids` that no accent of the query describes: its names are those of the query.
+    Raises `DiagnosticError` RQ510 if there is none, or the schema is not of Avro.
+    """
+    read = _versions(subject, versions)
+    version = next((one for one in read if one.id == id_), None)
+    if version is None:
+        raise failure("RQ510", f"the schema {id_} is not of Avro", hint="schemas of Avro are compared")
+    described = _described(source)
+    base = next((one for one in read if one.id in ids and one.id not in described), None)
+    if base is None:
+        hint = "the domain lists the id of the schema whose names the query has"
+        raise failure("RQ510", f"no version of `{subject}` has the names of the query", hint=hint)
+    declared = _Declared.of_source(base, read, source)
+    condition = _condition(declared.schema, [id_])
+    entries: list[Entry] = [Stated(f"[[grow({declared.schema}, {{{id_}}})]]", version.name)]
+    entries += [_entry(change, condition) for change in _Difference(version, read, base, declared).changes()]
+    entries += _guesses(version, base, declared)
+    return tuple(Changes((), (Chapter(version.name, tuple(entries)),)).fitting(plan, source.name).entries)
+
+
+def _described(source: Source) -> frozenset[int]:
+    """Returns the ids of the schemas that accents of a query describe, each as one value or in a list."""
+    schema = next(filter(is_schema, source.attributes)).name
+    patterns = (
+        condition.pattern
+        for accent in source.accents
+        for condition in parse_accent(accent.text).description
+        if condition.attribute == schema
+    )
+    ids: set[int] = set()
+    for pattern in patterns:
+        match pattern:
+            case SetPattern(values):
+                ids.update(int(value.value) for value in values)
+            case Comparison("=", value):
+                ids.add(int(value.value))
+            case _:
+                pass
+    return frozenset(ids)
 
 
 def _versions(subject: str, versions: Sequence[SchemaVersion]) -> list[_Version]:
@@ -158,14 +207,18 @@ class _Declared:
     ids: tuple[int, ...] = ()
 
     @classmethod
-    def of_source(cls, base: _Version, source: Source) -> _Declared:
+    def of_source(cls, base: _Version, versions: Sequence[_Version], source: Source) -> _Declared:
         """Returns those of a query. Raises `DiagnosticError` RQ510 if it does not read the ids of schemas."""
-        schema = next((a.name for a in source.attributes if tuple(a.keys) == _SCHEMA), None)
+        schema = next((a.name for a in source.attributes if is_schema(a)), None)
         if schema is None:
             hint = 'declare it: `schema: int from record "schema"`'
             raise failure("RQ510", f"`{source.name}` does not read the ids of schemas", hint=hint)
         by_path = {tuple(a.keys) or (a.name,): a for a in source.attributes}
-        read = {base.owners[path]: (path, by_path[path]) for path in base.fields if path in by_path}
+        read: dict[int, tuple[FieldPath, Attribute]] = {}
+        for version in (base, *versions):  # the query may read what only others have
+            for path in version.fields:
+                if path in by_path and by_path[path] not in (a for _, a in read.values()):
+                    read.setdefault(version.owners[path], (path, by_path[path]))
         own = {number: _Own(a.name, _type(a.type), a.unit, a.optional) for number, (_, a) in read.items()}
         return cls(schema, own, {number: path for number, (path, _) in read.items()})
 
@@ -231,11 +284,13 @@ def _type(type_: Type) -> str:
 
 @frozen
 class _Change:
-    """A change of some schemas: an accent, or a question. `says`: what says so, or a hint for the question."""
+    """A change of some schemas: an accent, or a question. `says`: what says so, or a hint for the question.
+    `is_needed`: as that of `Undecided`."""
 
     accent: str
     says: str
     question: str = ""
+    is_needed: bool = True
 
 
 def _chapters(versions: Sequence[_Version], base: _Version, declared: _Declared) -> Iterator[Chapter]:
@@ -265,7 +320,8 @@ def _condition(schema: str, ids: Sequence[int]) -> str:
 def _entry(change: _Change, condition: str) -> Entry:
     if change.question:
         choices = (f"[[{condition}, {change.accent}]]",) if change.accent else ()
-        return Undecided(f"{change.question} ({condition})", change.says, choices=choices)
+        question = f"{change.question} ({condition})"
+        return Undecided(question, change.says, choices=choices, is_needed=change.is_needed)
     return Stated(f"[[{condition}, {change.accent}]]", change.says)
 
 
@@ -285,7 +341,8 @@ class _Difference:
             before = self.declared.paths[number]
             one = self.version.field_of(number)
             if one is None:
-                renames.append(_Change(f"-({own.name})", f"`{path_text(before)}` is gone"))
+                if self.base.field_of(number) is not None:
+                    renames.append(_Change(f"-({own.name})", f"`{path_text(before)}` is gone"))
                 continue
             yield from _of_values(own, one)
             yield from _of_symbols(own, one, self.base.field_of(number))
@@ -297,12 +354,12 @@ class _Difference:
         """Yields the fields that the base version does not have, by the names with which they began."""
         for path, one in self.version.fields.items():
             number = self.version.owners[path]
-            if number in self.base.owners.values():
+            if number in self.base.owners.values() or number in self.declared.own:
                 continue
             first = next(new for v in self.versions if (new := v.field_of(number)) is not None)
             if not one.type or one.type.startswith("list") or len(first.path) > 1 or not is_name(first.name):
                 question = f"`{path_text(path)}` ({one.stored}) is new"
-                yield _Change("", "an attribute of the query, if it is needed", question)
+                yield _Change("", "an attribute of the query, if it is needed", question, is_needed=False)
                 continue
             own = _Own(first.name, first.type, _unit_of(first), is_optional=True)
             yield _Change(f"+({own.name}: {own.type}{_unit(own.unit)})", f"`{path_text(first.path)}` is new")

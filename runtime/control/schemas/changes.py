@@ -28,12 +28,14 @@ class Stated:
 
 @frozen
 class Undecided:
-    """A question that the file leaves open, so that a person decides. `choices`: accents to choose from."""
+    """A question that the file leaves open, so that a person decides. `choices`: accents to choose from. `is_needed`:
+    tuples may have a wrong meaning until then."""
 
     why: str
     hint: str
     span: Span | None = None
     choices: tuple[str, ...] = ()
+    is_needed: bool = True
 
 
 Entry = Stated | Undecided
