@@ -42,8 +42,8 @@ NO_FORMATS = by_word(
     {
         "print console stdout screen log terminal show memory": _SHOWN,
         "file files folder path fs": 'a folder has a format: `json "path"`',
-        "protobuf orc iceberg hudi text": "this format cannot be read yet",
-        "avro kafka_avro": "records of Avro are read from a topic with a registry, "
+        "orc iceberg hudi text": "this format cannot be read yet",
+        "avro kafka_avro protobuf": "records of Avro and Protobuf are read from a topic with a registry, "
         '`from kafka "host:9092/topic" registry "http://host:8081"`',
         "jdbc postgres postgresql mysql sqlite http https mqtt pulsar kinesis socket": "sources and outputs are "
         "files, topics of Kafka and tables of Delta",

@@ -39,11 +39,13 @@ class Registry:
     def register(
         self, subject: str, id_: int, schema: Any, kind: str = "AVRO", references: Sequence[Any] = ()
     ) -> int:
-        """Adds a version of a subject. `references`: name, subject and version of each schema that it names."""
+        """Adds a version of a subject. `schema`: JSON, or the text of one of Protobuf. `references`: name, subject and
+        version of each schema that it names."""
         named = [
             dict(zip(("name", "subject", "version"), reference, strict=True)) for reference in references
         ]
-        self.schemas[id_] = {"schema": json.dumps(schema), "schemaType": kind, "references": named}
+        text = schema if kind == "PROTOBUF" else json.dumps(schema)
+        self.schemas[id_] = {"schema": text, "schemaType": kind, "references": named}
         self.subjects.setdefault(subject, []).append(id_)
         return id_
 
@@ -57,6 +59,18 @@ class Registry:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
+
+    def take(self, path: str, body: dict[str, Any]) -> Any:
+        """Registers the schema of a request, or finds it, and returns the answer."""
+        subject = unquote(path.split("?", maxsplit=1)[0].split("/")[2])
+        schema = {"schemaType": "AVRO", "references": [], **body}
+        id_ = next((id_ for id_, other in self.schemas.items() if other == schema), None)
+        id_ = max([0, *self.schemas]) + 2 if id_ is None else id_
+        self.schemas[id_] = schema
+        ids = self.subjects.setdefault(subject, [])
+        ids += [] if id_ in ids else [id_]
+        version = ids.index(id_) + 1
+        return {"subject": subject, "id": id_, "guid": str(UUID(int=id_)), "version": version, **schema}
 
     def answer(self, path: str) -> Any:
         """Returns the answer to a request; `None` if there is none."""
@@ -88,7 +102,15 @@ def _handler(registry: Registry) -> type[BaseHTTPRequestHandler]:
                 status = status if self.headers.get("Authorization") == wanted else 401
             if status == 200 and answer is None:
                 status = 404
-            body = json.dumps(answer if status == 200 else {"error_code": status, "message": "no"}).encode()
+            self.reply(status, answer if status == 200 else {"error_code": status, "message": "no"})
+
+        def do_POST(self) -> None:
+            registry.asked.append(self.path)
+            content = self.rfile.read(int(self.headers["Content-Length"]))
+            self.reply(200, registry.take(self.path, json.loads(content)))
+
+        def reply(self, status: int, answer: Any) -> None:
+            body = json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

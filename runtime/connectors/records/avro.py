@@ -7,9 +7,6 @@ types have names of their own here, because fastavro keeps the readers of all sc
 from __future__ import annotations
 
 import json
-import re
-import secrets
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from io import BytesIO
@@ -19,19 +16,18 @@ from uuid import UUID
 from attrs import field, frozen
 
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.connectors.records.wire_values import (
+    BeyondTypeError,
+    base64_text,
+    decimal_text,
+    line_of,
+    moment_text,
+)
 
 _OWN = "cedilla-"
-_NUMBER = secrets.token_hex(8)
-"""The begin of a text that becomes a number. No producer can know it."""
-_AS_NUMBER = re.compile(rf'"{_NUMBER}([^"]*)"')
-_ENCODE = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 _EPOCH = datetime(1970, 1, 1)
 _MOMENT = {"timestamp": "Z", "local-timestamp": ""}
 _DIGITS = {"millis": 3, "micros": 6, "nanos": 9}
-
-
-class _Beyond(Exception):
-    """A value that its type cannot have in JSON."""
 
 
 @frozen(eq=False)
@@ -72,15 +68,14 @@ class AvroReader:
             raise ValueError("the record is cut off") from None
         except UnicodeDecodeError:
             raise ValueError("a text of the record is not UTF-8") from None
-        except _Beyond as problem:
+        except BeyondTypeError as problem:
             raise ValueError(str(problem)) from None
         except (ValueError, IndexError, OverflowError, TypeError, KeyError, MemoryError):
             or_cut = ", or is cut off" if stream.tell() == len(record) else ""
             raise ValueError(f"the record is not of its schema{or_cut}") from None
         if rest := len(record) - stream.tell():
             raise ValueError(f"the record is not of its schema: {rest} bytes are left")
-        text = _ENCODE(item)
-        return (_AS_NUMBER.sub(r"\1", text) if _NUMBER in text else text).encode()
+        return line_of(item)
 
 
 def _library() -> Any:
@@ -140,31 +135,21 @@ def _logical(node: Mapping[str, Any]) -> str:
 
 
 def _moment(zone: str, digits: int) -> Callable[..., str]:
-    unit = 10**digits
-
-    def text(data: int, *schemas: Any) -> str:
-        seconds, rest = divmod(data, unit)
-        try:
-            moment = _EPOCH + timedelta(seconds=seconds)
-        except OverflowError:
-            raise _Beyond("a timestamp of the record is outside of the years 1 to 9999") from None
-        return f"{moment.isoformat()}.{rest:0{digits}d}{zone}"
-
-    return text
+    return lambda data, *schemas: moment_text(data, digits, zone)
 
 
 def _day(data: int, *schemas: Any) -> str:
     try:
         return date.fromordinal(_EPOCH.toordinal() + data).isoformat()
     except (ValueError, OverflowError):
-        raise _Beyond("a date of the record is outside of the years 1 to 9999") from None
+        raise BeyondTypeError("a date of the record is outside of the years 1 to 9999") from None
 
 
 def _time(digits: int) -> Callable[..., str]:
     def text(data: int, *schemas: Any) -> str:
         seconds, rest = divmod(data, 10**digits)
         if not 0 <= seconds < 86_400:
-            raise _Beyond("a time of the record is not of a day")
+            raise BeyondTypeError("a time of the record is not of a day")
         clock = (datetime.min + timedelta(seconds=seconds)).time()
         return f"{clock.isoformat()}.{rest:0{digits}d}"
 
@@ -172,14 +157,11 @@ def _time(digits: int) -> Callable[..., str]:
 
 
 def _decimal(data: bytes, schema: Mapping[str, Any], *reader: Any) -> str:
-    number, scale = int.from_bytes(data, signed=True), int(schema.get("scale", 0))
-    digits = str(abs(number)).rjust(scale + 1, "0")
-    point = len(digits) - scale
-    return f"{_NUMBER}{'-' if number < 0 else ''}{digits[:point]}{'.' if scale else ''}{digits[point:]}"
+    return decimal_text(int.from_bytes(data, signed=True), int(schema.get("scale", 0)))
 
 
 def _base64(data: bytes, *schemas: Any) -> str:
-    return b64encode(data).decode()
+    return base64_text(data)
 
 
 _READERS: Mapping[str, Callable[..., str]] = {

@@ -58,8 +58,8 @@ _UTF_16 = Cause("UTF-16", "`iconv -f UTF-16 -t UTF-8 FILE` writes it as UTF-8, w
 _ARRAY = Cause("a JSON array in place of lines", "`jq -c '.[]' FILE` writes its elements as lines")
 _REGISTRY = Cause(
     "framed by a schema registry (byte 0, then the schema's number in 4 bytes)",
-    'records of Avro and JSON are read by their schemas: `from kafka "..." registry "http://host:8081"`; then the '
-    "quarantine has a reason for each of the others",
+    'records are read by their schemas, `from kafka "..." registry "http://host:8081"`, if these are of Avro, '
+    "Protobuf or JSON; then the quarantine has a reason for each of the others",
 )
 _OTLP = Cause(
     "OTLP in protobuf", "metrics are read by `from otlp` in files, and by `from kafka_otlp` in topics"

@@ -151,9 +151,10 @@ def _schema(frame: bytes, type_: str) -> bytes:
     """Returns the id of a schema in a frame: a number, or a UUID as text. Another text stays, and is set aside."""
     if not frame:
         return _NULL
-    if LENGTHS.get(frame[0]) != len(frame):
+    length = LENGTHS.get(frame[0], 0)
+    if not 0 < length <= len(frame):
         return _json(frame, "string")
-    id_ = frame[1:]
+    id_ = frame[1:length]
     return _json(str(UUID(bytes=id_) if len(id_) == 16 else int.from_bytes(id_)).encode(), type_)
 
 

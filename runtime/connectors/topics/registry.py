@@ -13,6 +13,7 @@ from attrs import define, field, frozen
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.diagnostics.printable import without_secrets
 from cedilla.runtime.connectors.records.avro import AvroReader
+from cedilla.runtime.connectors.records.protobuf_records import ProtobufReader
 from cedilla.runtime.connectors.records.record_files import one_line, packed
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.topics.kafka_client import PROPERTIES, library, registry_settings
@@ -28,11 +29,17 @@ _MARKER = b'"$'
 @frozen
 class RegisteredSchema:
     """A schema of a registry. `kind`: AVRO, JSON or PROTOBUF. `references`: the texts of the schemas that it names,
-    each after those that it needs."""
+    each after those that it needs. `names`: by which names; in Protobuf these are paths that files import."""
 
     kind: str
     text: str
     references: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def imported(self) -> dict[str, str]:
+        """The texts of the schemas that it names, by their names."""
+        return dict(zip(self.names, self.references, strict=True))
 
 
 @frozen
@@ -88,18 +95,20 @@ class SchemaRegistry:
         return self._asked(self._client.get_subjects) or []
 
     def _whole(self, schema: Any) -> RegisteredSchema:
-        texts: dict[tuple[str, int], str] = {}
+        texts: dict[tuple[str, str, int], str] = {}
         self._refer(schema, texts)
-        return RegisteredSchema(schema.schema_type or "AVRO", schema.schema_str, tuple(texts.values()))
+        names = tuple(name for name, *_ in texts)
+        return RegisteredSchema(schema.schema_type or "AVRO", schema.schema_str, tuple(texts.values()), names)
 
-    def _refer(self, schema: Any, texts: dict[tuple[str, int], str]) -> None:
+    def _refer(self, schema: Any, texts: dict[tuple[str, str, int], str]) -> None:
         """Adds the schemas that a schema names, each after those that it needs."""
         for reference in schema.references or ():
-            key = (reference.subject, reference.version)
+            key = (reference.name, reference.subject, reference.version)
             if key not in texts:
-                named = self._asked(lambda key=key: self._client.get_version(*key))
+                _, subject, number = key
+                named = self._asked(lambda of=(subject, number): self._client.get_version(*of))
                 if named is None:
-                    raise self._refused(f"it has no version {key[1]} of `{key[0]}`, which a schema names")
+                    raise self._refused(f"it has no version {number} of `{subject}`, which a schema names")
                 self._refer(named.schema, texts)
                 texts[key] = named.schema.schema_str
 
@@ -143,12 +152,14 @@ class KeptSchemas:
         if self.files.exists(path):
             kept = json.loads(self.files.read(path))
             # An id means another schema in another registry.
-            if kept["registry"] == self.registry.address:
-                return RegisteredSchema(kept["kind"], kept["text"], tuple(kept["references"]))
+            if kept["registry"] == self.registry.address and "names" in kept:
+                return RegisteredSchema(
+                    kept["kind"], kept["text"], tuple(kept["references"]), tuple(kept["names"])
+                )
         schema = self.registry.schema(id_)
         if schema is not None:
             own = {"registry": self.registry.address, "kind": schema.kind}
-            content = {**own, "text": schema.text, "references": schema.references}
+            content = {**own, "text": schema.text, "references": schema.references, "names": schema.names}
             self.files.write(path, json.dumps(content))
         return schema
 
@@ -183,10 +194,13 @@ class FramedRecords:
             if not value or (value.lstrip().startswith(b"{") and _MARKER in value):
                 return one_line(value)
             return packed(value, fault="the record does not begin with the id of its schema")
-        if len(frame) != LENGTHS.get(frame[0]):
+        length = LENGTHS.get(frame[0], 0)
+        if not 0 < length <= len(frame):
             return packed(value, fault="the record is cut off in the id of its schema")
         try:
-            return self._reader(_id_in(frame))(value[len(frame) :] if head is None else value)
+            # The indexes of a message of Protobuf follow the id, in a header, too.
+            record = value[length:] if head is None else frame[length:] + value
+            return self._reader(_id_in(frame[:length]))(record)
         except ValueError as problem:
             return packed(value, fault=str(problem))
 
@@ -208,7 +222,8 @@ def id_of(message: Any) -> int | UUID | None:
     """Returns the id of the schema of a record with a value; `None` if it has none."""
     head = header_of(message, ID_HEADER)
     frame = frame_of(message.value()) if head is None else head
-    return _id_in(frame) if frame and len(frame) == LENGTHS.get(frame[0]) else None
+    length = LENGTHS.get(frame[0], 0) if frame else 0
+    return _id_in(frame[:length]) if 0 < length <= len(frame) else None
 
 
 def _id_in(frame: bytes) -> int | UUID:
@@ -216,17 +231,18 @@ def _id_in(frame: bytes) -> int | UUID:
 
 
 def _reader_of(schema: RegisteredSchema, id_: int | UUID) -> _Read:
-    why = f"its schema {id_} is of {schema.kind.capitalize()}, and Avro and JSON are read"
-    match schema.kind:
-        case "AVRO":
-            try:
+    try:
+        match schema.kind:
+            case "AVRO":
                 return AvroReader(schema.text, schema.references).line
-            except ValueError as problem:
-                why = f"{problem} (schema {id_})"
-        case "JSON":
-            return one_line
-        case _:
-            pass
+            case "PROTOBUF":
+                return ProtobufReader(schema.text, schema.imported).line
+            case "JSON":
+                return one_line
+            case kind:
+                why = f"its schema {id_} is of {kind}, and Avro, JSON and Protobuf are read"
+    except ValueError as problem:
+        why = f"{problem} (schema {id_})"
 
     def refuse(record: bytes) -> bytes:
         raise ValueError(why)

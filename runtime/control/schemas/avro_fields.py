@@ -9,6 +9,7 @@ from typing import Any, cast
 from attrs import field, frozen
 
 from cedilla.compiler.plan.field_paths import FieldPath
+from cedilla.runtime.control.schemas.fields import UNITS, SchemaField
 
 _PRIMITIVES: Mapping[str, str] = {
     "int": "int",
@@ -25,31 +26,9 @@ _LOGICAL: Mapping[str, str] = {
     "date": "date",
     "uuid": "string",
 }
-UNITS = ("unit", "ucumUnit")
-"""The properties of a field, or of its type, that name its unit."""
 
 
-@frozen
-class AvroField:
-    """A field that an attribute can read. `type`: that of the attribute, empty if none can. `stored`: the type as Avro
-    has it. `earlier`: its paths by the aliases of it and of the records around it. `symbols`: those of an enum."""
-
-    path: FieldPath
-    type: str
-    stored: str
-    is_optional: bool = False
-    unit: str | None = None
-    earlier: tuple[FieldPath, ...] = ()
-    symbols: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """Its name in its record."""
-        *_, name = self.path
-        return name
-
-
-def fields_of(text: str, references: Sequence[str] = ()) -> dict[FieldPath, AvroField]:
+def avro_fields(text: str, references: Sequence[str] = ()) -> dict[FieldPath, SchemaField]:
     """Returns the fields of a schema by their paths. `references`: the schemas that it names.
 
     Raises `ValueError` if it is not the schema of a record.
@@ -100,7 +79,7 @@ class _Reader:
             case _:
                 pass
 
-    def fields(self, record: Mapping[str, Any], at: _Place) -> Iterator[AvroField]:
+    def fields(self, record: Mapping[str, Any], at: _Place) -> Iterator[SchemaField]:
         """Yields the fields of a record, those of nested records at their paths. A record in itself is left out."""
         for member in cast(list[dict[str, Any]], record.get("fields", [])):
             names = (str(member["name"]), *map(str, member.get("aliases", ())))
@@ -115,7 +94,7 @@ class _Reader:
             unit = next((str(of[key]) for of in (member, node) for key in UNITS if key in of), None)
             symbols = tuple(map(str, node.get("symbols", ())))
             read, stored = self._types(node)
-            yield AvroField(path, read, stored, is_optional, unit, tuple(earlier), symbols)
+            yield SchemaField(path, read, stored, is_optional, unit, tuple(earlier), symbols=symbols)
 
     def _without_null(self, type_: Any) -> tuple[Any, bool]:
         """Returns a type without the branch `null` of a union, and whether it had one."""

@@ -8,7 +8,7 @@ and the runs that import schemas share one comparison.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
 from attrs import define, field, frozen
 
@@ -25,11 +25,18 @@ from cedilla.grammar.formatting.expression_formatter import quote, unit_text
 from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_accent, parse_query
 from cedilla.grammar.syntax import Comparison, SetPattern
-from cedilla.runtime.connectors.topics.registry import SchemaRegistry, SchemaVersion
+from cedilla.runtime.connectors.topics.registry import RegisteredSchema, SchemaRegistry, SchemaVersion
 from cedilla.runtime.control.markers.unannounced import is_name
-from cedilla.runtime.control.schemas.avro_fields import AvroField, fields_of
+from cedilla.runtime.control.schemas.avro_fields import avro_fields
 from cedilla.runtime.control.schemas.changes import Changes, Chapter, Entry, Stated, Undecided
+from cedilla.runtime.control.schemas.fields import SchemaField
+from cedilla.runtime.control.schemas.protobuf_fields import protobuf_fields
 
+_FIELDS: Mapping[str, Callable[[RegisteredSchema], Mapping[FieldPath, SchemaField]]] = {
+    "AVRO": lambda schema: avro_fields(schema.text, schema.references),
+    "PROTOBUF": lambda schema: protobuf_fields(schema.text, schema.imported),
+}
+_COMPARED = "schemas of Avro and Protobuf are compared, those of a subject in one of them"
 _WIDER = ("int", "long", "double")
 """Types of numbers; each contains the values of those before it."""
 
@@ -40,7 +47,7 @@ class _Version:
 
     number: int
     id: int
-    fields: Mapping[FieldPath, AvroField]
+    fields: Mapping[FieldPath, SchemaField]
     owners: Mapping[FieldPath, int]
 
     @property
@@ -48,7 +55,7 @@ class _Version:
         """The name of the version for people."""
         return f"version {self.number}, schema {self.id}"
 
-    def field_of(self, owner: int) -> AvroField | None:
+    def field_of(self, owner: int) -> SchemaField | None:
         """Returns the field of an attribute; `None` if tuples of this version have none."""
         return next((self.fields[path] for path, own in self.owners.items() if own == owner), None)
 
@@ -71,13 +78,13 @@ def import_subject(
 
     `names_of`: the version whose names the query has, the first by default. `plan` and `of`: the query and its stream;
     without them the head has a declaration. Raises `DiagnosticError` RQ510 if the subject lacks the version or
-    has none of Avro, or the query does not read the ids of schemas.
+    has none of Avro or Protobuf, or the query does not read the ids of schemas.
     """
     read = _versions(subject, versions)
     base = next((one for one in read if one.number == (names_of or read[0].number)), None)
     if base is None:
         numbers = ", ".join(str(one.number) for one in read)
-        raise failure("RQ510", f"`{subject}` has no version {names_of}", hint=f"versions of Avro: {numbers}")
+        raise failure("RQ510", f"`{subject}` has no version {names_of}", hint=f"versions: {numbers}")
     declared = (
         _Declared.of_versions(base, read)
         if plan is None
@@ -106,12 +113,12 @@ def changes_of_schema(
     """Returns the changes of one schema, and first its id in the domain of ids.
 
     They lead to the first version among `ids` that no accent of the query describes: its names are those of the query.
-    Raises `DiagnosticError` RQ510 if there is none, or the schema is not of Avro.
+    Raises `DiagnosticError` RQ510 if there is none, or the schema is not of Avro or Protobuf.
     """
     read = _versions(subject, versions)
     version = next((one for one in read if one.id == id_), None)
     if version is None:
-        raise failure("RQ510", f"the schema {id_} is not of Avro", hint="schemas of Avro are compared")
+        raise failure("RQ510", f"the schema {id_} is not of Avro or Protobuf", hint=_COMPARED)
     described = _described(source)
     base = next((one for one in read if one.id in ids and one.id not in described), None)
     if base is None:
@@ -120,7 +127,10 @@ def changes_of_schema(
     declared = _Declared.of_source(base, read, source)
     condition = _condition(declared.schema, [id_])
     entries: list[Entry] = [Stated(f"[[grow({declared.schema}, {{{id_}}})]]", version.name)]
-    entries += [_entry(change, condition) for change in _Difference(version, read, base, declared).changes()]
+    # What the base version leaves open, its query has decided.
+    decided = {*_Difference(base, read, base, declared).changes()}
+    changes = _Difference(version, read, base, declared).changes()
+    entries += [_entry(change, condition) for change in changes if change not in decided]
     entries += _guesses(version, base, declared)
     return tuple(Changes((), (Chapter(version.name, tuple(entries)),)).fitting(plan, source.name).entries)
 
@@ -147,20 +157,22 @@ def _described(source: Source) -> frozenset[int]:
 
 
 def _versions(subject: str, versions: Sequence[SchemaVersion]) -> list[_Version]:
-    """Returns the versions of Avro with the attribute of each field. Raises `DiagnosticError` RQ510 without any."""
+    """Returns the versions of Avro or Protobuf with the attribute of each field. Raises `DiagnosticError` RQ510 without
+    any."""
     read: list[_Version] = []
     owners = _Owners()
+    kind = next((version.schema.kind for version in versions if version.schema.kind in _FIELDS), "")
     for version in versions:
-        if version.schema.kind == "AVRO" and version.id not in {one.id for one in read}:
+        if version.schema.kind == kind and version.id not in {one.id for one in read}:
             try:
-                fields = fields_of(version.schema.text, version.schema.references)
+                fields = _FIELDS[kind](version.schema)
             except (ValueError, KeyError) as problem:
                 message = f"version {version.number} of `{subject}` cannot be read: {problem}"
                 raise failure("RQ510", message, hint="the schema of a record") from None
             read.append(_Version(version.number, version.id, fields, owners.of(fields)))
     if not read:
-        hint = "a subject is usually `TOPIC-value`; schemas of Avro are compared"
-        raise failure("RQ510", f"the registry has no schema of Avro of `{subject}`", hint=hint)
+        hint = f"a subject is usually `TOPIC-value`; {_COMPARED}"
+        raise failure("RQ510", f"the registry has no schema of Avro or Protobuf of `{subject}`", hint=hint)
     return read
 
 
@@ -169,9 +181,15 @@ class _Owners:
     """Numbers attributes, version by version. `last`: path -> the attribute that had it last."""
 
     last: dict[FieldPath, int] = field(factory=dict[FieldPath, int])
+    _by_numbers: dict[tuple[int, ...], int] = field(factory=dict[tuple[int, ...], int])
 
-    def of(self, fields: Mapping[FieldPath, AvroField]) -> dict[FieldPath, int]:
+    def of(self, fields: Mapping[FieldPath, SchemaField]) -> dict[FieldPath, int]:
         """Returns the attribute of each field of the next version."""
+        if all(one.numbers for one in fields.values()):
+            return {
+                path: self._by_numbers.setdefault(one.numbers, len(self._by_numbers))
+                for path, one in fields.items()
+            }
         owners = {path: self.last[path] for path in fields if path in self.last}
         for path, one in fields.items():
             if path in owners:
@@ -203,7 +221,7 @@ class _Declared:
     schema: str
     own: Mapping[int, _Own]
     paths: Mapping[int, FieldPath]
-    left_out: tuple[AvroField, ...] = ()
+    left_out: tuple[SchemaField, ...] = ()
     ids: tuple[int, ...] = ()
 
     @classmethod
@@ -227,7 +245,7 @@ class _Declared:
         """Returns a declaration that fits all versions: the widest types, and what may be undefined in some."""
         own: dict[int, _Own] = {}
         schema = "schema" if ("schema",) not in base.fields else "schema_id"
-        names, left_out = {schema}, list[AvroField]()
+        names, left_out = {schema}, list[SchemaField]()
         for path, one in base.fields.items():
             number = base.owners[path]
             every = [other for v in versions if (other := v.field_of(number)) is not None]
@@ -262,7 +280,7 @@ def _unit(unit: str | None) -> str:
     return "" if unit is None else f" unit {unit_text(unit)}"
 
 
-def _unit_of(one: AvroField) -> str | None:
+def _unit_of(one: SchemaField) -> str | None:
     """Returns the unit of a field, if it is known here."""
     return one.unit if one.unit is not None and _is_unit(one.unit) else None
 
@@ -368,7 +386,7 @@ class _Difference:
             yield from _renamed(own, one, first.path)
 
 
-def _renamed(own: _Own, one: AvroField, before: FieldPath) -> list[_Change]:
+def _renamed(own: _Own, one: SchemaField, before: FieldPath) -> list[_Change]:
     if before == one.path:
         return []
     is_plain = len(one.path) == 1 and is_name(one.name)
@@ -376,15 +394,14 @@ def _renamed(own: _Own, one: AvroField, before: FieldPath) -> list[_Change]:
     return [_Change(f"rename({name}, {own.name})", f"`{path_text(one.path)}` was `{path_text(before)}`")]
 
 
-def _of_values(own: _Own, one: AvroField) -> Iterator[_Change]:
+def _of_values(own: _Own, one: SchemaField) -> Iterator[_Change]:
     shown = path_text(one.path)
     if not _reads(own.type, one.type):
         hint = "a value that is not of its attribute's type is set aside (RQ301)"
         yield _Change("", hint, f"`{shown}` is of type {one.stored}, and `{own.name}` of {own.type}")
     if one.is_optional and not own.is_optional:
-        yield _Change(
-            "", f"`{own.name}?: {own.type}`", f"`{shown}` may be null, and `{own.name}` is required"
-        )
+        question = f"`{shown}` may be null, and `{own.name}` is required"
+        yield _Change("", f"`{own.name}?: {own.type}`", question, is_needed=False)
     if one.unit is None and own.unit is not None:
         yield _Change("", f"it is read in {own.unit}", f"`{shown}` has no unit, and `{own.name}` has one")
     elif one.unit is not None and not _is_unit(one.unit):
@@ -396,9 +413,18 @@ def _of_values(own: _Own, one: AvroField) -> Iterator[_Change]:
         yield _Change(f"unit({own.name}, {unit_text(one.unit)})", f"the unit of `{shown}` is {one.unit}")
 
 
-def _of_symbols(own: _Own, one: AvroField, was: AvroField | None) -> Iterator[_Change]:
-    """Yields a question if values of an enum are gone: others may be their new names."""
+def _of_symbols(own: _Own, one: SchemaField, was: SchemaField | None) -> Iterator[_Change]:
+    """Yields a recode if values of an enum have other names for their codes. Without codes, it yields a question if
+    values are gone: others may be their new names."""
     if was is None or not (was.symbols and one.symbols):
+        return
+    if one.codes:
+        before, after = (dict(zip(of.codes, of.symbols, strict=True)) for of in (was, one))
+        names = {old: after[code] for code, old in before.items() if after.get(code, old) != old}
+        if names:
+            pairs = ", ".join(f"{quote(old)}: {quote(name)}" for old, name in names.items())
+            says = f"values of `{path_text(one.path)}` have other names for their numbers"
+            yield _Change(f"recode({own.name}, {{{pairs}}}, else same)", says)
         return
     gone = [symbol for symbol in was.symbols if symbol not in one.symbols]
     new = [symbol for symbol in one.symbols if symbol not in was.symbols]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,8 +71,9 @@ def test_json_has_a_frame_too(schemas: Registry) -> None:
         (framed(1, b"\0\0"), "the record is cut off"),
         (framed(1, b"\0" * 9), "1 bytes are left"),
         (framed(404, b""), "no schema 404"),
-        (framed(9, b""), "schema 9 is of Protobuf"),
+        (framed(9, b""), 'schema.proto:1:7: Expected "=". (schema 9)'),
         (framed(10, b""), "not that of a record (schema 10)"),
+        (framed(11, b""), "schema 11 is of THRIFT, and Avro, JSON and Protobuf are read"),
     ],
 )
 def test_what_is_no_tuple_keeps_its_bytes_and_has_a_reason(
@@ -79,6 +81,7 @@ def test_what_is_no_tuple_keeps_its_bytes_and_has_a_reason(
 ) -> None:
     schemas.register("others", 9, "syntax", "PROTOBUF")
     schemas.register("others", 10, "long")
+    schemas.register("others", 11, "struct", "THRIFT")
     line = FramedRecords.of(schemas.address).line(record)
     assert why in fault_of(line)
     assert record_of(line) == record
@@ -203,3 +206,41 @@ def test_a_registry_has_an_address_and_is_that_of_a_topic(source: str, code: str
     error = error_of(lambda: plan_query(parse_query(query)))
     assert error.code == code
     assert "secret" not in error.message
+
+
+# --- Protobuf ---
+
+SITE = 'syntax = "proto3"; package common; message Site { string name = 1; }'
+READING = """
+syntax = "proto3";
+import "common/site.proto";
+message Other { int32 n = 1; }
+message Reading { double temp = 1; common.Site site = 2; }
+"""
+RECORD = b"\x09" + struct.pack("<d", 20.5) + b"\x12\x03\x0a\x01a"
+
+
+@pytest.fixture
+def protobuf(schemas: Registry) -> Registry:
+    schemas.register("common/site.proto", 40, SITE, "PROTOBUF")
+    reference = ("common/site.proto", "common/site.proto", 1)
+    schemas.register("readings-value", 41, READING, "PROTOBUF", [reference])
+    return schemas
+
+
+def test_a_record_of_protobuf_names_its_message_after_the_id(protobuf: Registry) -> None:
+    records = FramedRecords.of(protobuf.address)
+    line = b'{"temp":20.5,"site":{"name":"a"}}'
+    assert records.line(framed(41, b"\2\2" + RECORD)) == line
+    assert records.line(RECORD, framed(41, b"\2\2")) == line
+    assert records.line(framed(41, b"\0\x08\x05")) == b'{"n":5}'
+    guid = UUID(int=2**100 + 5)
+    protobuf.schemas[guid.int] = protobuf.schemas[41]
+    assert records.line(RECORD, b"\1" + guid.bytes + b"\2\2") == line
+
+
+def test_schemas_of_protobuf_are_kept_with_those_that_they_import(protobuf: Registry, tmp_path: Path) -> None:
+    record = framed(41, b"\2\2" + RECORD)
+    line = FramedRecords.of(protobuf.address, Files(), str(tmp_path)).line(record)
+    protobuf.stop()
+    assert FramedRecords.of(protobuf.address, Files(), str(tmp_path)).line(record) == line

@@ -156,6 +156,77 @@ def test_the_declaration_fits_all_versions() -> None:
     assert "# Not read: `raw` (map).\n" in changes.text()
 
 
+# --- Protobuf ---
+
+
+def of_protobuf(*messages: str) -> Changes:
+    """The changes between messages of some fields; the ids of their schemas are 10, 20, 30."""
+    head = 'syntax = "proto3"; import "google/protobuf/descriptor.proto"; import "confluent/meta.proto";'
+    head += "extend google.protobuf.FieldOptions { string unit = 5000; }"
+    texts = [f"{head} message Reading {{ {fields} }}" for fields in messages]
+    registered = [
+        SchemaVersion(n, 10 * n, RegisteredSchema("PROTOBUF", text)) for n, text in enumerate(texts, 1)
+    ]
+    return import_subject("readings-value", registered, "http://r:8081")
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        (["double t = 1;", "double temp = 1;"], ["[[schema = 20, rename(temp, t)]]"]),
+        (
+            ['double t = 1 [(unit) = "degF"];', 'double temp = 1 [(unit) = "Cel"];'],
+            ["[[schema = 20, unit(t, Cel)]]", "[[schema = 20, rename(temp, t)]]"],
+        ),
+        (
+            [
+                'double t = 1 [(confluent.field_meta) = {params: {key: "unit", value: "degF"}}];',
+                'double t = 1 [(confluent.field_meta) = {params: {key: "unit", value: "Cel"}}];',
+            ],
+            ["[[schema = 20, unit(t, Cel)]]"],
+        ),
+        (
+            ["int32 a = 1; int32 b = 2;", "int32 b = 2; string c = 3;"],
+            ["[[schema = 20, -(a)]]", "[[schema = 20, +(c: string)]]"],
+        ),
+        (
+            ["S a = 1; message S { int32 n = 1; }", "S b = 1; message S { int32 m = 1; }"],
+            ['[[schema = 20, rename("b.m", n)]]'],
+        ),
+        (
+            ["E s = 1; enum E { OFF = 0; ON = 1; }", "E s = 1; enum E { OFF = 0; OPEN = 1; X = 2; }"],
+            ['[[schema = 20, recode(s, {"ON": "OPEN"}, else same)]]'],
+        ),
+        (["int32 n = 1;", "optional int32 n = 1;"], []),
+    ],
+)
+def test_a_field_of_protobuf_is_known_by_its_number(messages: list[str], expected: list[str]) -> None:
+    changes = of_protobuf(*messages)
+    assert accents(changes) == expected
+    assert questions(changes) == []
+
+
+def test_a_declaration_has_the_types_of_protobuf() -> None:
+    changes = of_protobuf(
+        "int32 n = 1; uint64 u = 2; optional float t = 3; bool b = 4; repeated string tags = 5;"
+        "map<string, int32> m = 6; bytes raw = 7; oneof one { string s = 8; }"
+    )
+    (stream,) = plan_query(parse_query(declaration(changes) + 'emit readings to json "out";')).plan.sources
+    assert [str(a) for a in stream.attributes][1:] == [
+        *("n: int", "u: long", "t?: double", "b: boolean", "tags: list of string", "s?: string")
+    ]
+    assert "# Not read: `m` (map).\n# Not read: `raw` (bytes).\n" in changes.text()
+
+
+def test_versions_of_another_kind_are_not_compared() -> None:
+    registered = [
+        SchemaVersion(1, 10, RegisteredSchema("PROTOBUF", 'syntax = "proto3"; message R { int32 n = 1; }')),
+        SchemaVersion(2, 20, RegisteredSchema("AVRO", json.dumps(record_schema(f("m", "int"))))),
+    ]
+    changes = import_subject("readings-value", registered, "http://r:8081")
+    assert (accents(changes), questions(changes)) == ([], [])
+
+
 QUERY = """
 stream readings(id: int from record "schema", heat: double from "t" unit degF, n: long)
   from kafka "h:9092/r" registry "http://r:8081";
