@@ -9,25 +9,26 @@ from attrs import evolve, frozen
 from cedilla.compiler.plan import Attribute, Plan, Source
 from cedilla.compiler.plan.record_fields import is_schema
 from cedilla.compiler.plan.topics import topic_of
-from cedilla.compiler.regions.levels import Level
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.topics.registry import SchemaRegistry
 from cedilla.runtime.control.schemas.changes import Stated, Undecided
-from cedilla.runtime.control.schemas.registry_changes import changes_of_schema
+from cedilla.runtime.control.schemas.registry_changes import changes_of_schema, listed_ids
 
 
 def importers(plan: Plan) -> dict[str, SchemaImporter]:
     """Returns those of the streams that import schemas, by source."""
     if plan.settings["unknown_schema"] != "import":
         return {}
-    every = ((source, next(filter(is_schema, source.attributes), None)) for source in plan.sources)
+    every = (
+        (source, next(filter(is_schema, source.attributes), None), listed_ids(source))
+        for source in plan.sources
+    )
     return {
-        source.name: SchemaImporter.of(plan, source, attribute)
-        for source, attribute in every
-        if source.registry is not None
-        and attribute is not None
-        and attribute.has_list
-        and attribute.type.name in ("int", "long")
+        # A new plan has computed nothing yet, so another process can get it.
+        source.name: SchemaImporter(evolve(plan), source, attribute, ids)
+        for source, attribute, ids in every
+        if source.registry is not None and attribute is not None and ids is not None
+        if attribute.type.name in ("int", "long")
     }
 
 
@@ -40,15 +41,6 @@ class SchemaImporter:
     source: Source
     attribute: Attribute
     ids: frozenset[int]
-
-    @classmethod
-    def of(cls, plan: Plan, source: Source, attribute: Attribute) -> SchemaImporter:
-        """Returns that of a stream."""
-        listed = attribute.domain_members()
-        assert isinstance(listed, Level)
-        ids = frozenset(id_ for id_, is_in in listed.points.items() if is_in and isinstance(id_, int))
-        # A new plan has computed nothing yet, so another process can get it.
-        return cls(evolve(plan), source, attribute, ids)
 
     @property
     def query(self) -> str:
@@ -77,7 +69,7 @@ class SchemaImporter:
         what = f"the changes of schema {id_} of `{subject}` are not known in full"
         versions = registry.versions(subject)
         try:
-            entries = changes_of_schema(subject, versions, id_, self.ids, self.plan, self.source)
+            entries = changes_of_schema(subject, versions, id_, self.plan, self.source)
         except DiagnosticError as error:
             raise failure("RQ522", f"{what}: {error.diagnostics[0].message}", hint=hint) from None
         accents: list[str] = []

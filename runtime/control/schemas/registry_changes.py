@@ -8,23 +8,24 @@ and the runs that import schemas share one comparison.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import define, field, frozen
 
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.expressions.units import units
 from cedilla.compiler.expressions.units.registry import UnknownUnit
 from cedilla.compiler.passes import plan_query
 from cedilla.compiler.plan import Attribute, Plan, Source
 from cedilla.compiler.plan.field_paths import FieldPath, path_text
-from cedilla.compiler.plan.record_fields import is_schema
+from cedilla.compiler.plan.record_fields import is_schema, origin_text
 from cedilla.compiler.plan.topics import check_registry
+from cedilla.compiler.regions.levels import Level
+from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.formatting.expression_formatter import quote, unit_text
 from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_accent, parse_query
-from cedilla.grammar.syntax import Comparison, SetPattern
 from cedilla.runtime.connectors.topics.registry import RegisteredSchema, SchemaRegistry, SchemaVersion
 from cedilla.runtime.control.markers.unannounced import is_name
 from cedilla.runtime.control.schemas.avro_fields import avro_fields
@@ -85,6 +86,9 @@ def import_subject(
     if base is None:
         numbers = ", ".join(str(one.number) for one in read)
         raise failure("RQ510", f"`{subject}` has no version {names_of}", hint=f"versions: {numbers}")
+    if plan is not None and not any(map(is_schema, plan.source_of[of].attributes)):
+        hint = 'declare it: `schema: int from record "schema"`'
+        raise failure("RQ510", f"`{of}` does not read the ids of schemas", hint=hint)
     declared = (
         _Declared.of_versions(base, read)
         if plan is None
@@ -108,52 +112,99 @@ def import_subject(
 
 
 def changes_of_schema(
-    subject: str, versions: Sequence[SchemaVersion], id_: int, ids: Set[int], plan: Plan, source: Source
+    subject: str, versions: Sequence[SchemaVersion], id_: int, plan: Plan, source: Source
 ) -> tuple[Entry, ...]:
     """Returns the changes of one schema, and first its id in the domain of ids.
 
-    They lead to the first version among `ids` that no accent of the query describes: its names are those of the query.
-    Raises `DiagnosticError` RQ510 if there is none, or the schema is not of Avro or Protobuf.
+    Raises `DiagnosticError` RQ510 as `compared` does, and if the schema is not of Avro or Protobuf.
     """
-    read = _versions(subject, versions)
-    version = next((one for one in read if one.id == id_), None)
+    comparison = compared(subject, versions, source)
+    version = next((one for one in comparison.versions if one.id == id_), None)
     if version is None:
         raise failure("RQ510", f"the schema {id_} is not of Avro or Protobuf", hint=_COMPARED)
-    described = _described(source)
-    base = next((one for one in read if one.id in ids and one.id not in described), None)
+    grown = Stated(f"[[grow({comparison.schema}, {{{id_}}})]]", version.name)
+    chapter = Chapter(version.name, (grown, *version.entries))
+    return tuple(Changes((), (chapter,)).fitting(plan, source.name).entries)
+
+
+@frozen
+class ComparedVersion:
+    """A version of a subject. `entries`: how its tuples differ from what a query declares. In versions other than that
+    with the names of the query, what that one leaves open is left out: the query has decided it."""
+
+    name: str
+    id: int
+    entries: tuple[Entry, ...]
+
+
+@frozen
+class Comparison:
+    """The versions of a subject beside a query. `schema`: its attribute of the id. `absent`: attributes that no version
+    has, by name."""
+
+    schema: str
+    versions: tuple[ComparedVersion, ...]
+    absent: tuple[str, ...]
+
+
+def compared(subject: str, versions: Sequence[SchemaVersion], source: Source) -> Comparison:
+    """Returns how the versions of a subject differ from what a query declares.
+
+    The names of the query are those of the first version that its domain of ids lists, if it has one, and that no
+    accent of it describes. Raises `DiagnosticError` RQ510 if there is none.
+    """
+    read = _versions(subject, versions)
+    ids, described = listed_ids(source), described_ids(source)
+    base = next((one for one in read if one.id not in described and (ids is None or one.id in ids)), None)
     if base is None:
         hint = "the domain lists the id of the schema whose names the query has"
         raise failure("RQ510", f"no version of `{subject}` has the names of the query", hint=hint)
     declared = _Declared.of_source(base, read, source)
-    condition = _condition(declared.schema, [id_])
-    entries: list[Entry] = [Stated(f"[[grow({declared.schema}, {{{id_}}})]]", version.name)]
-    # What the base version leaves open, its query has decided.
-    decided = {*_Difference(base, read, base, declared).changes()}
-    changes = _Difference(version, read, base, declared).changes()
-    entries += [_entry(change, condition) for change in changes if change not in decided]
-    entries += _guesses(version, base, declared)
-    return tuple(Changes((), (Chapter(version.name, tuple(entries)),)).fitting(plan, source.name).entries)
+    of_base = [*_Difference(base, read, base, declared).changes()]
 
+    def entries(version: _Version) -> Iterator[Entry]:
+        condition = _condition(declared.schema, [version.id])
+        if version is base:
+            yield from (_entry(change, condition) for change in of_base)
+            return
+        changes = _Difference(version, read, base, declared).changes()
+        yield from (_entry(change, condition) for change in changes if change not in of_base)
+        yield from _guesses(version, base, declared)
 
-def _described(source: Source) -> frozenset[int]:
-    """Returns the ids of the schemas that accents of a query describe, each as one value or in a list."""
-    schema = next(filter(is_schema, source.attributes)).name
-    patterns = (
-        condition.pattern
-        for accent in source.accents
-        for condition in parse_accent(accent.text).description
-        if condition.attribute == schema
+    own = {own.name for own in declared.own.values()}
+    fields = (a.name for a in source.attributes if origin_text(a.keys) is None and not a.in_text)
+    return Comparison(
+        declared.schema,
+        tuple(ComparedVersion(one.name, one.id, tuple(entries(one))) for one in read),
+        tuple(name for name in fields if name not in own),
     )
-    ids: set[int] = set()
-    for pattern in patterns:
-        match pattern:
-            case SetPattern(values):
-                ids.update(int(value.value) for value in values)
-            case Comparison("=", value):
-                ids.add(int(value.value))
-            case _:
-                pass
-    return frozenset(ids)
+
+
+def listed_ids(source: Source) -> frozenset[int] | None:
+    """Returns the ids of schemas that the domain of a stream lists; `None` without such a domain."""
+    attribute = next(filter(is_schema, source.attributes), None)
+    if attribute is None or not attribute.has_list:
+        return None
+    listed = attribute.domain_members()
+    assert isinstance(listed, Level)
+    return frozenset(id_ for id_, is_in in listed.points.items() if is_in and isinstance(id_, int))
+
+
+def described_ids(source: Source) -> frozenset[int]:
+    """Returns the ids of the schemas that accents of a query describe, each as one value or in a list."""
+    schema = next((a.name for a in source.attributes if is_schema(a)), None)
+    conditions = (c for accent in source.accents for c in parse_accent(accent.text).description)
+    return frozenset().union(*(_ids_in(c.pattern) for c in conditions if c.attribute == schema))
+
+
+def _ids_in(pattern: patterns.Pattern) -> frozenset[int]:
+    match pattern:
+        case syntax.SetPattern(values):
+            return frozenset(int(value.value) for value in values)
+        case syntax.Comparison("=", value):
+            return frozenset((int(value.value),))
+        case _:
+            return frozenset()
 
 
 def _versions(subject: str, versions: Sequence[SchemaVersion]) -> list[_Version]:
@@ -226,11 +277,8 @@ class _Declared:
 
     @classmethod
     def of_source(cls, base: _Version, versions: Sequence[_Version], source: Source) -> _Declared:
-        """Returns those of a query. Raises `DiagnosticError` RQ510 if it does not read the ids of schemas."""
-        schema = next((a.name for a in source.attributes if is_schema(a)), None)
-        if schema is None:
-            hint = 'declare it: `schema: int from record "schema"`'
-            raise failure("RQ510", f"`{source.name}` does not read the ids of schemas", hint=hint)
+        """Returns those of a query."""
+        schema = next((a.name for a in source.attributes if is_schema(a)), "schema")
         by_path = {tuple(a.keys) or (a.name,): a for a in source.attributes}
         read: dict[int, tuple[FieldPath, Attribute]] = {}
         for version in (base, *versions):  # the query may read what only others have

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cedilla.compiler.plan import Plan
     from cedilla.runtime.epochs.checkpoint.commits import Commit
 
-STRICT = ("RQ106", "RQ125", "RQ126", "RQ130", "RQ159", "RQ162")
+STRICT = ("RQ106", "RQ125", "RQ126", "RQ130", "RQ159", "RQ162", "RQ523", "RQ524", "RQ525")
 """Warnings that `check --strict` fails on."""
 
 _output = click.option(
@@ -130,16 +130,33 @@ def _engine_plans(
 @queries_argument
 @format_option
 @click.option("--strict", is_flag=True, help="Exit status 1 also for warnings of what is likely wrong.")
+@click.option(
+    "--registry", metavar="URL", help="Compare streams of Kafka with their schemas in a registry, too."
+)
+@click.option("--subject", metavar="NAME", help="Of the schemas; `TOPIC-value` otherwise.")
 @engine_option
-def check_command(queries: tuple[str, ...], form: str, strict: bool, engine: Engine) -> None:
+def check_command(
+    queries: tuple[str, ...],
+    form: str,
+    strict: bool,
+    registry: str | None,
+    subject: str | None,
+    engine: Engine,
+) -> None:
     """Show the errors and warnings of queries, including state that grows without limit.
 
-    Exit status 1 if there is an error. Starts no engine.
+    With --registry it shows which schemas a query names, and what its declaration and accents do not say about them;
+    no broker is asked. Exit status 1 if there is an error. Starts no engine.
     """
     console = Console()
     diagnostics: list[Diagnostic] = []
     for query in queries:
         texts, of_query = _diagnose(query, engine)
+        if registry is not None and not any(diagnostic.severity == "error" for diagnostic in of_query):
+            notes, more = _beside_registry(query, registry, subject)
+            of_query = (*of_query, *more)
+            for note in notes if form == "text" else ():
+                console.out(note)
         diagnostics += of_query
         if form == "text":
             console.out(render(of_query, texts) or f"{query}: no errors or warnings")
@@ -280,3 +297,26 @@ def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diag
     except DiagnosticError as error:
         return {}, error.diagnostics
     return {name: text}, all_diagnostics(text, name, params_of(click.get_current_context()), engine)
+
+
+def _beside_registry(query: str, registry: str, subject: str | None) -> tuple[list[str], list[Diagnostic]]:
+    """Returns which schemas of a registry a query without errors names, and findings about them."""
+    from cedilla.compiler.compile import compile_query
+    from cedilla.runtime.control.schemas.query_check import check_source, usual_subject
+    from cedilla.runtime.control.schemas.registry_changes import versions_of
+
+    name, text = read_query(query)
+    plan = compile_query(text, name, params_of(click.get_current_context())).plan
+    notes, diagnostics = list[str](), list[Diagnostic]()
+    for source in plan.sources:
+        if not (source.is_topic and source.format_kind.has_objects):
+            continue
+        own = subject or usual_subject(source)
+        try:
+            note, more = check_source(plan, source, own, versions_of(own, registry))
+        except DiagnosticError as error:
+            diagnostics += error.diagnostics
+        else:
+            notes.append(note)
+            diagnostics += more
+    return notes, diagnostics
