@@ -82,18 +82,10 @@ def import_subject(
     has none of Avro or Protobuf, or the query does not read the ids of schemas.
     """
     read = _versions(subject, versions)
-    base = next((one for one in read if one.number == (names_of or read[0].number)), None)
-    if base is None:
-        numbers = ", ".join(str(one.number) for one in read)
-        raise failure("RQ510", f"`{subject}` has no version {names_of}", hint=f"versions: {numbers}")
+    base = _base(subject, read, names_of)
     if plan is not None and not any(map(is_schema, plan.source_of[of].attributes)):
         hint = 'declare it: `schema: int from record "schema"`'
         raise failure("RQ510", f"`{of}` does not read the ids of schemas", hint=hint)
-    declared = (
-        _Declared.of_versions(base, read)
-        if plan is None
-        else _Declared.of_source(base, read, plan.source_of[of])
-    )
     head = [
         f"Changes of `{subject}` by the ids of its schemas, from {registry}. The query has the names of {base.name}."
     ]
@@ -102,13 +94,65 @@ def import_subject(
     )
     head.append("A schema that is registered later needs lines of its own: import the subject again.")
     if plan is None:
-        of = re.sub(r"\W+", "_", re.sub("-value$", "", subject)).strip("_") or "readings"
-        of = of if is_name(of) and not of[0].isdigit() else f"r_{of}"
-        text = format_query(parse_query(declared.text(of, registry)))
-        head += [*(f"  {line}" for line in text.splitlines()), f'  accent {of} from file "changes.rqm";']
-        head += [f"Not read: `{path_text(one.path)}` ({one.stored})." for one in declared.left_out]
-        plan = plan_query(parse_query(f'{text}\nemit {of} to json "out";')).plan
+        stream = declaration_of(subject, versions, registry, names_of)
+        of, plan = stream.name, stream.plan
+        head += [
+            *(f"  {line}" for line in stream.text.splitlines()),
+            f'  accent {of} from file "changes.rqm";',
+        ]
+        head += stream.unread
+    declared = _Declared.of_source(base, read, plan.source_of[of])
     return Changes(tuple(head), tuple(_chapters(read, base, declared))).fitting(plan, of)
+
+
+@frozen
+class Declaration:
+    """A stream that fits all versions of a subject. `base`: the version with its names. `units`: those of attributes.
+    `unread`: remarks on fields that no attribute can read."""
+
+    name: str
+    text: str
+    base: str
+    units: Mapping[str, str]
+    unread: tuple[str, ...]
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of a query that emits the stream."""
+        return plan_query(parse_query(f'{self.text}\nemit {self.name} to json "out";')).plan
+
+
+def declaration_of(
+    subject: str,
+    versions: Sequence[SchemaVersion],
+    registry: str,
+    names_of: int | None = None,
+    topic: str | None = None,
+) -> Declaration:
+    """Returns the declaration of a stream of a subject.
+
+    `names_of`: as that of `import_subject`. `topic`: its address, if it is known. Raises `DiagnosticError` RQ510 as
+    `import_subject` does.
+    """
+    read = _versions(subject, versions)
+    base = _base(subject, read, names_of)
+    declared = _Declared.of_versions(base, read)
+    last = re.sub("-value$", "", subject) if topic is None else topic.rpartition("/")[2]
+    name = re.sub(r"\W+", "_", last).strip("_") or "readings"
+    name = name if is_name(name) and not name[0].isdigit() else f"r_{name}"
+    text = format_query(parse_query(declared.text(name, topic or f"host:9092/{name}", registry)))
+    unread = tuple(f"Not read: `{path_text(one.path)}` ({one.stored})." for one in declared.left_out)
+    units_of = {own.name: own.unit for own in declared.own.values() if own.unit is not None}
+    return Declaration(name, text, base.name, units_of, unread)
+
+
+def _base(subject: str, read: Sequence[_Version], names_of: int | None) -> _Version:
+    """Returns the version whose names a query has. Raises `DiagnosticError` RQ510 if there is none."""
+    base = next((one for one in read if one.number == (names_of or read[0].number)), None)
+    if base is None:
+        numbers = ", ".join(str(one.number) for one in read)
+        raise failure("RQ510", f"`{subject}` has no version {names_of}", hint=f"versions: {numbers}")
+    return base
 
 
 def changes_of_schema(
@@ -309,7 +353,7 @@ class _Declared:
         paths = {number: path for path, number in base.owners.items() if number in own}
         return cls(schema, own, paths, tuple(left_out), tuple(version.id for version in versions))
 
-    def text(self, name: str, registry: str) -> str:
+    def text(self, name: str, topic: str, registry: str) -> str:
         """Returns the declaration of a stream."""
         ids = ", ".join(map(str, sorted(self.ids)))
         attributes = [f'{self.schema}: int from record "schema" in {{{ids}}}']
@@ -320,7 +364,7 @@ class _Declared:
             attributes.append(
                 f"{one.name}{'?' if one.is_optional else ''}: {one.type}{origin}{_unit(one.unit)}"
             )
-        clauses = f'from kafka "host:9092/{name}" registry {quote(registry)}'
+        clauses = f"from kafka {quote(topic)} registry {quote(registry)}"
         return f"stream {name}({', '.join(attributes)}) {clauses};"
 
 

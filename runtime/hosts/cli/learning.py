@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.diagnostics.codes import Code, codes
+from cedilla.grammar.diagnostics.printable import counted
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.runtime.hosts.cli.inputs import reported
 from cedilla.runtime.hosts.cli.pages import command_of, for_terminal, pages, summary, text_of
@@ -45,16 +46,24 @@ def lsp_command() -> None:
     multiple=True,
     help="Write a query over this data: a file, a folder, a Delta table, or a topic, HOST:PORT/TOPIC; may be repeated.",
 )
-def init_command(folder: str, sources: tuple[str, ...]) -> None:
+@click.option("--registry", metavar="URL", help="Write it from the schemas of the topic, and read no record.")
+@click.option("--subject", metavar="NAME", help="Of the schemas; `TOPIC-value` otherwise.")
+def init_command(folder: str, sources: tuple[str, ...], registry: str | None, subject: str | None) -> None:
     """Write a first project: a query and a test, over data of its own or --from yours.
 
     Without --from the data is of a pump that changes its unit. With it a sample is read, and comments in the query say
-    what was seen and guessed: types, units by names, time, key, fields with two names. Starts no engine.
+    what was seen and guessed: types, units by names, time, key, fields with two names. With --registry nothing is
+    guessed: the query has the names of the newest schema, and accents for the older ones. Starts no engine.
     """
     from cedilla.runtime.tools.first_query.project import create_from
     from cedilla.runtime.tools.query_tests.project import create
 
     console = Console()
+    if registry is not None:
+        _init_from_registry(folder, sources, registry, subject, console)
+        return
+    if subject is not None:
+        raise click.UsageError("--subject requires --registry URL")
     with reported(console, {}):
         if sources:
             paths, query = create_from(Path(folder), sources)
@@ -67,6 +76,22 @@ def init_command(folder: str, sources: tuple[str, ...]) -> None:
     allowed = "".join(f" --allow-path {shlex.quote(path)}" for path in outside)
     name = shlex.quote(Path(paths[0]).name)
     console.out(f"next: {inside}cedilla simulate {name}{allowed}; cedilla test")
+
+
+def _init_from_registry(
+    folder: str, sources: tuple[str, ...], registry: str, subject: str | None, console: Console
+) -> None:
+    from cedilla.runtime.tools.first_query.registered import create_from_registry
+
+    if len(sources) != 1:
+        raise click.UsageError("--registry requires one --from HOST:PORT/TOPIC")
+    with reported(console, {}):
+        query = create_from_registry(Path(folder), sources[0], registry, subject)
+    console.diagnostics(query.changes.warnings(), {})
+    console.note(f"the names of {query.base}; {counted(query.changes.stated, 'accent')} for others")
+    console.out("\n".join(f"wrote {path}" for path in query.paths))
+    inside = "" if folder == "." else f"cd {shlex.quote(folder)}; "
+    console.out(f"next: {inside}cedilla check {shlex.quote(query.paths[0].name)} --registry {registry}")
 
 
 def _is_outside(source: str, folder: str) -> bool:
