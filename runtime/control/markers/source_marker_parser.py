@@ -18,6 +18,7 @@ from cedilla.compiler.plan.field_paths import (
     path_text,
     renamed_field,
 )
+from cedilla.compiler.plan.record_fields import origin_text
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import DiagnosticError, failure
@@ -51,6 +52,7 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
         field = renamed_field(accent.primitive.name, source.format, accent.span)
         accent = evolve(accent, primitive=evolve(accent.primitive, name=field))
     _check_field(source, state, accent)
+    _check_record(source, accent)
     _check_forms(state, accent)
     _check_unit(source, state, accent, units)
     _check_optional(source, accent)
@@ -168,6 +170,26 @@ def _check_field(source: Source, state: SourceState, accent: Accent) -> None:
                 raise failure(
                     "RQ460", message, accent.span, hint="another name: a field is a value, or an object"
                 )
+
+
+def _check_record(source: Source, accent: Accent) -> None:
+    """Raises `DiagnosticError` RQ526 if an accent gives another place to an attribute that is read from the record
+    around a tuple."""
+    match accent.primitive:
+        case Rename(attribute=name, name=other) if other != name:
+            names = (name,)
+        case Swap(attribute=name, other=other):
+            names = (name, other)
+        case _:
+            return
+    for attribute in source.attributes:
+        if attribute.name in names and (origin := origin_text(attribute.keys)) is not None:
+            message = (
+                f"the accent moves `{attribute.name}`, which is read from {origin}, and not from the tuple"
+            )
+            raise failure(
+                "RQ526", message, accent.span, hint="an attribute of the tuple; records have their own fields"
+            )
 
 
 def _check_forms(state: SourceState, accent: Accent) -> None:

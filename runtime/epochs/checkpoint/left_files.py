@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve
 
+from cedilla.compiler.plan import Plan
+from cedilla.compiler.plan.record_fields import origin_text, record_fields
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.formats.source import InputFile
 from cedilla.runtime.connectors.records.record_files import record_file
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
-from cedilla.runtime.epochs.checkpoint.commits import Progress
+from cedilla.runtime.epochs.checkpoint.commits import Commit, Progress
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolders
+from cedilla.runtime.epochs.checkpoint.read_files import last_batch
 
 _FILE = "file:"
 
@@ -33,6 +36,24 @@ def present_files(
         left = of_source[progress.files :]
         result[name] = [*of_source[: progress.files], *_present(files, folders, name, left, progress.lines)]
     return result
+
+
+def check_record_fields(files: Files, root: str, old: Plan, new: Plan, last: Commit) -> None:
+    """Raises `DiagnosticError` RQ527 if an edit reads fields of records that files left of the last batch do not have,
+    because they were fetched without them."""
+    batch = last_batch(files, root)
+    if batch is None or batch.number < last.batch:
+        return
+    done = last.progress if batch.number == last.batch else {}
+    for name in old.source_of.keys() & new.source_of.keys():
+        added = {*record_fields(new.source_of[name])} - {*record_fields(old.source_of[name])}
+        left = batch.files.get(name, ())[done.get(name, Progress()).files :]
+        if added and left and old.source_of[name].is_topic:
+            (path, *_) = sorted(field.path for field in added)
+            text = origin_text((path,))
+            message = f"stream `{name}` reads `{text}`, and its records that wait were fetched without it"
+            hint = "run the query without that attribute once more, with --once; then add it"
+            raise failure("RQ527", message, new.source_of[name].span, hint=hint)
 
 
 def _present(

@@ -18,6 +18,7 @@ from cedilla.runtime.epochs.checkpoint.commits import Commit
 from cedilla.runtime.epochs.checkpoint.edits.change import Changes
 from cedilla.runtime.epochs.checkpoint.edits.plan_changes import resume
 from cedilla.runtime.epochs.checkpoint.journal import Journal
+from cedilla.runtime.epochs.checkpoint.left_files import check_record_fields
 from cedilla.runtime.epochs.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.epochs.ingest.quarantine import Quarantine
 from cedilla.runtime.epochs.pipeline.outputs import Outputs
@@ -58,6 +59,7 @@ def open_checkpoint(
     def edited(path: str, stored: StoredPlan, last: Commit, plan: Plan) -> Changes:
         """Returns the changes of an edited query, after it has ended the outputs of the one before."""
         nonlocal notes
+        check_record_fields(files, path, stored.plan, plan, last)
         changes = resume(path, stored, last, plan, outputs.is_fresh, consent)
         notes = tuple(news(plan, last.sources, changes.commit.sources))
         outputs.end_older(stored.plan, last.epoch, last.run)

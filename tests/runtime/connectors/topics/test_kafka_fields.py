@@ -16,7 +16,7 @@ from cedilla.runtime.tools.simulation.simulation import simulate
 from tests.kit.command import cedilla
 from tests.kit.kafka import Broker, accent, closed
 from tests.kit.stream import is_tuple, read_output
-from tests.runtime.connectors.topics.topic_query import TopicQuery
+from tests.runtime.connectors.topics.topic_query import TopicQuery, mend
 
 pytestmark = pytest.mark.rest
 pytest.importorskip("confluent_kafka")
@@ -61,6 +61,11 @@ def test_accents_by_the_id_of_a_schema_on_spark(kafka: Broker, spark: SparkSessi
     check_schemas(kafka, TopicQuery(spark, kafka.topic("schemas_spark"), tmp_path, SCHEMAS), "schemas_spark")
 
 
+KEY = 'key?: string from record "key", '
+KEYED = f"""
+stream r({KEY}t: double) from kafka "ADDRESS";
+emit r to json "OUT";
+"""
 EVENTS = """
 stream r(kind: string from header "ce_type", at: timestamp from header "ce_time", key?: string from record "key",
          p: int from record "partition", o: long from record "offset", sent: timestamp from record "timestamp",
@@ -170,3 +175,25 @@ def test_tools_read_the_fields_and_a_sender_writes_values(kafka: Broker, tmp_pat
     assert checked.exit_code == 1
     assert "1 error (RQ302: 1)" in checked.output
     assert "sender/0:0" in checked.output
+
+
+def test_a_field_is_not_added_while_records_wait_that_lack_it(
+    kafka: Broker, sail: SparkSession, tmp_path: Path
+) -> None:
+    """A bad marker has ended the run within a batch, before its last records."""
+    query = TopicQuery(sail, kafka.topic("waiting", 1), tmp_path, KEYED.replace(KEY, ""))
+    kafka.send_record("waiting", {"t": 1.5}, key="a")
+    kafka.send_record("waiting", accent("[[rename(t, ]]"))
+    kafka.send_record("waiting", {"t": 2.5}, key="b")
+    refused = query.refused()
+    without = query.text
+    query.text = KEYED.replace("ADDRESS", f"{kafka.address}/waiting").replace("OUT", str(tmp_path / "out"))
+    error = query.refused(yes=True)
+    assert (error.code, 'reads `record "key"`' in error.message) == ("RQ527", True)
+    query.text, edited = without, query.text
+    mend(refused)
+    query.run()
+    query.text = edited
+    kafka.send_record("waiting", {"t": 3.5}, key="c")
+    query.run(yes=True)
+    assert query.tuples[-3:] == [{"t": 1.5}, {"t": 2.5}, {"t": 3.5, "key": "c"}]

@@ -16,6 +16,7 @@ from cedilla.runtime.connectors.formats.otlp.batches import PointBatches
 from cedilla.runtime.connectors.records.otlp import PointReader
 from cedilla.runtime.connectors.topics.kafka_client import library
 from cedilla.runtime.connectors.topics.record_lines import with_fields
+from cedilla.runtime.tools.inspect.check import all_diagnostics
 from tests.kit.errors import error_of
 
 pytest.importorskip("confluent_kafka")
@@ -215,3 +216,23 @@ def test_each_data_point_has_the_fields_of_its_record(is_binary: bool) -> None:
     only = read.reader.only(read.item(rows[0] or b""), 1)
     assert only is not None
     assert (only["@record.key"], len(only["resourceMetrics"])) == ("a", 1)
+
+
+@pytest.mark.parametrize(
+    ("accent", "code"),
+    [
+        ("[[rename(b, id)]]", "RQ526"),
+        ("[[rename(b, kind)]]", "RQ526"),
+        ("[[swap(a, id)]]", "RQ526"),
+        ("[[swap(id, a)]]", "RQ526"),
+        ("[[rename(id, id)]]", "RQ461"),
+        ("[[rename(b, a)]]", None),
+        ("[[swap(a, c)]]", None),
+        ("[[-(kind)]]", None),
+    ],
+)
+def test_an_accent_does_not_move_what_a_record_has(accent: str, code: str | None) -> None:
+    text = f"""stream r(id: int from record "schema", kind?: string from header "ce_type", a: int, c: int)
+    from kafka "h:9092/t"; accent r {accent}; emit r to json "out";"""
+    codes = [error.code for error in all_diagnostics(text, "q.rq") if error.severity == "error"]
+    assert codes == ([] if code is None else [code])
