@@ -6,6 +6,7 @@ import subprocess
 import sys
 from base64 import b64decode
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -80,9 +81,12 @@ def _parsed(text: str, imported: tuple[tuple[str, str], ...]) -> ProtobufSchema:
         command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{folder}"]
         command += [f"--descriptor_set_in={folder}/{_BUILT_IN}", "--include_imports"]
         command += [f"--descriptor_set_out={folder}/{_SET}", main]
-        done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, check=False, timeout=_SECONDS
-        )
+        try:
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, check=False, timeout=_SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            raise ValueError(f"its schema takes more than {_SECONDS} seconds to be read") from None
         if done.returncode:
             errors = (
                 line for line in done.stderr.splitlines() if ".proto:" in line and "warning:" not in line
@@ -119,12 +123,16 @@ def _serialized(text: str, sets: Any) -> Any:
 
 @lru_cache(1)
 def _built_in(sets: Any) -> bytes:
-    """Returns the files of Confluent that schemas import without a reference."""
-    from confluent_kafka.schema_registry.confluent import meta_pb2
-    from confluent_kafka.schema_registry.confluent.type import decimal_pb2
+    """Returns the files of Google and Confluent that schemas import without a reference."""
     from google.protobuf import descriptor_pb2
 
+    modules: list[Any] = [descriptor_pb2]
+    with suppress(ImportError):  # older versions of the client have none
+        from confluent_kafka.schema_registry.confluent import meta_pb2
+        from confluent_kafka.schema_registry.confluent.type import decimal_pb2
+
+        modules += [meta_pb2, decimal_pb2]
     files = sets.FileDescriptorSet()
-    for module in (descriptor_pb2, meta_pb2, decimal_pb2):
+    for module in modules:
         module.DESCRIPTOR.CopyToProto(files.file.add())
     return files.SerializeToString()

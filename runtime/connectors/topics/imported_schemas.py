@@ -62,6 +62,11 @@ class ImportedSchemas:
             if committed := {p: at for p, at in places.items() if at < offsets.get(p, 0)}:
                 self._places[int(id_)] = committed
 
+    def again(self, partition: int) -> None:
+        """Begins a partition anew, for a reader without a checkpoint."""
+        for places in self._places.values():
+            places.pop(partition, None)
+
     def lines(
         self, messages: Sequence[Any], values: Sequence[bytes | None], offsets: Sequence[int], partition: int
     ) -> tuple[Sequence[bytes | None], Sequence[int]]:

@@ -132,6 +132,8 @@ class RecordedTopic:
     def _read(
         self, consumer: Any, partition: int, begin: int, end: int, fields: Sequence[RecordField]
     ) -> Iterator[tuple[int, bytes]]:
+        if self._imported is not None:
+            self._imported.again(partition)
         at, heard = begin, time.monotonic()
         while at < end:
             for message in asked(self.place.topic.servers, lambda: consumer.consume(_TOGETHER, _WAIT)):

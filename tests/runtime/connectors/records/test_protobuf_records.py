@@ -16,6 +16,7 @@ from cedilla.runtime.connectors.records.json_objects import parse_line
 from cedilla.runtime.connectors.records.protobuf_records import ProtobufReader
 from cedilla.runtime.connectors.records.protobuf_schemas import parsed_schema
 from tests.kit.errors import error_of
+from tests.kit.tiers import tiered
 
 IMPORTS = """
 import "google/protobuf/timestamp.proto";
@@ -41,36 +42,39 @@ def line_of(fields: str, item: Any) -> str:
 
 @pytest.mark.parametrize(
     ("type_", "value", "expected"),
-    [
-        ("int32", -5, "-5"),
-        ("sint64", -(2**63), "-9223372036854775808"),
-        ("uint64", 2**64 - 1, "18446744073709551615"),
-        ("double", 0.1, "0.1"),
-        ("double", "Infinity", "Infinity"),
-        ("float", 0.5, "0.5"),
-        ("bool", True, "true"),
-        ("string", 'a "line"\nand é', '"a \\"line\\"\\nand é"'),
-        ("bytes", "AP8=", '"AP8="'),
-        ("State", "ON", '"ON"'),
-        ("State", 7, '"7"'),
-        ("Inner", {"y": 1}, '{"y":1}'),
-        ("repeated string", ["a", "b"], '["a","b"]'),
-        ("repeated State", ["ON", "OFF"], '["ON","OFF"]'),
-        ("repeated Inner", [{"y": 1}, {}], '[{"y":1},{"y":0}]'),
-        ("map<string, int32>", {"a.b": 1}, '{"a.b":1}'),
-        ("map<bool, State>", {"true": "ON"}, '{"true":"ON"}'),
-        ("google.protobuf.Timestamp", "2024-01-02T03:04:05.678Z", '"2024-01-02T03:04:05.678000000Z"'),
-        ("google.protobuf.Timestamp", "1969-12-31T23:59:59.5Z", '"1969-12-31T23:59:59.500000000Z"'),
-        ("google.protobuf.Duration", "90.25s", "90.250000000"),
-        ("google.protobuf.Duration", "-0.5s", "-0.500000000"),
-        ("google.protobuf.DoubleValue", 0.0, "0.0"),
-        ("google.protobuf.StringValue", "", '""'),
-        ("google.protobuf.BytesValue", "AP8=", '"AP8="'),
-        ("google.protobuf.Struct", {"a": [1.5, None, {"b": True}]}, '{"a":[1.5,null,{"b":true}]}'),
-        ("confluent.type.Decimal", {"value": "MDk=", "scale": 2}, "123.45"),
-        ("confluent.type.Decimal", {"value": "/w==", "scale": 3}, "-0.001"),
-        ("confluent.type.Decimal", {"value": "BQ==", "scale": -2}, "500"),
-    ],
+    tiered(
+        [
+            ("google.protobuf.Timestamp", "2024-01-02T03:04:05.678Z", '"2024-01-02T03:04:05.678000000Z"'),
+            ("google.protobuf.Duration", "90.25s", "90.250000000"),
+            ("State", "ON", '"ON"'),
+            ("map<string, int32>", {"a.b": 1}, '{"a.b":1}'),
+            ("int32", -5, "-5"),
+            ("sint64", -(2**63), "-9223372036854775808"),
+            ("uint64", 2**64 - 1, "18446744073709551615"),
+            ("double", 0.1, "0.1"),
+            ("double", "Infinity", "Infinity"),
+            ("float", 0.5, "0.5"),
+            ("bool", True, "true"),
+            ("string", 'a "line"\nand é', '"a \\"line\\"\\nand é"'),
+            ("bytes", "AP8=", '"AP8="'),
+            ("State", 7, '"7"'),
+            ("Inner", {"y": 1}, '{"y":1}'),
+            ("repeated string", ["a", "b"], '["a","b"]'),
+            ("repeated State", ["ON", "OFF"], '["ON","OFF"]'),
+            ("repeated Inner", [{"y": 1}, {}], '[{"y":1},{"y":0}]'),
+            ("map<bool, State>", {"true": "ON"}, '{"true":"ON"}'),
+            ("google.protobuf.Timestamp", "1969-12-31T23:59:59.5Z", '"1969-12-31T23:59:59.500000000Z"'),
+            ("google.protobuf.Duration", "-0.5s", "-0.500000000"),
+            ("google.protobuf.DoubleValue", 0.0, "0.0"),
+            ("google.protobuf.StringValue", "", '""'),
+            ("google.protobuf.BytesValue", "AP8=", '"AP8="'),
+            ("google.protobuf.Struct", {"a": [1.5, None, {"b": True}]}, '{"a":[1.5,null,{"b":true}]}'),
+            ("confluent.type.Decimal", {"value": "MDk=", "scale": 2}, "123.45"),
+            ("confluent.type.Decimal", {"value": "/w==", "scale": 3}, "-0.001"),
+            ("confluent.type.Decimal", {"value": "BQ==", "scale": -2}, "500"),
+        ],
+        count=4,
+    ),
 )
 def test_a_value_has_its_form_in_json(type_: str, value: Any, expected: str) -> None:
     assert line_of(f"{type_} x = 1;", {"x": value}) == f'{{"x":{expected}}}'

@@ -155,6 +155,9 @@ def test_accents_are_before_the_first_record_of_each_partition(kept: Any) -> Non
     ]
     assert lines(of, 5, 3, begin=5) == [(5, None), (6, None)]
     assert [text for _, text in lines(of, 5, partition=1)] == [GROW, UNIT, RENAME, None]
+    of.again(1)
+    assert lines(of, 5, begin=7) == [(7, None)]
+    assert [text for _, text in lines(of, 5, partition=1)] == [GROW, UNIT, RENAME, None]
 
 
 def test_a_later_run_has_those_that_are_not_committed_again(kept: Any, schemas: Registry) -> None:

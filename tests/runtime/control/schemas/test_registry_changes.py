@@ -20,6 +20,7 @@ from tests.kit.errors import error_of
 from tests.kit.lines import write_lines
 from tests.kit.registry import Registry, record_schema, registry
 from tests.kit.stream import is_tuple, read_output
+from tests.kit.tiers import tiered
 
 Schema = dict[str, Any]
 ENUM = {"type": "enum", "name": "State"}
@@ -172,33 +173,36 @@ def of_protobuf(*messages: str) -> Changes:
 
 @pytest.mark.parametrize(
     ("messages", "expected"),
-    [
-        (["double t = 1;", "double temp = 1;"], ["[[schema = 20, rename(temp, t)]]"]),
-        (
-            ['double t = 1 [(unit) = "degF"];', 'double temp = 1 [(unit) = "Cel"];'],
-            ["[[schema = 20, unit(t, Cel)]]", "[[schema = 20, rename(temp, t)]]"],
-        ),
-        (
-            [
-                'double t = 1 [(confluent.field_meta) = {params: {key: "unit", value: "degF"}}];',
-                'double t = 1 [(confluent.field_meta) = {params: {key: "unit", value: "Cel"}}];',
-            ],
-            ["[[schema = 20, unit(t, Cel)]]"],
-        ),
-        (
-            ["int32 a = 1; int32 b = 2;", "int32 b = 2; string c = 3;"],
-            ["[[schema = 20, -(a)]]", "[[schema = 20, +(c: string)]]"],
-        ),
-        (
-            ["S a = 1; message S { int32 n = 1; }", "S b = 1; message S { int32 m = 1; }"],
-            ['[[schema = 20, rename("b.m", n)]]'],
-        ),
-        (
-            ["E s = 1; enum E { OFF = 0; ON = 1; }", "E s = 1; enum E { OFF = 0; OPEN = 1; X = 2; }"],
-            ['[[schema = 20, recode(s, {"ON": "OPEN"}, else same)]]'],
-        ),
-        (["int32 n = 1;", "optional int32 n = 1;"], []),
-    ],
+    tiered(
+        [
+            (["double t = 1;", "double temp = 1;"], ["[[schema = 20, rename(temp, t)]]"]),
+            (
+                ['double t = 1 [(unit) = "degF"];', 'double temp = 1 [(unit) = "Cel"];'],
+                ["[[schema = 20, unit(t, Cel)]]", "[[schema = 20, rename(temp, t)]]"],
+            ),
+            (
+                [
+                    'double t = 1 [(confluent.field_meta) = {params: {key: "unit", value: "degF"}}];',
+                    'double t = 1 [(confluent.field_meta) = {params: {key: "unit", value: "Cel"}}];',
+                ],
+                ["[[schema = 20, unit(t, Cel)]]"],
+            ),
+            (
+                ["int32 a = 1; int32 b = 2;", "int32 b = 2; string c = 3;"],
+                ["[[schema = 20, -(a)]]", "[[schema = 20, +(c: string)]]"],
+            ),
+            (
+                ["S a = 1; message S { int32 n = 1; }", "S b = 1; message S { int32 m = 1; }"],
+                ['[[schema = 20, rename("b.m", n)]]'],
+            ),
+            (
+                ["E s = 1; enum E { OFF = 0; ON = 1; }", "E s = 1; enum E { OFF = 0; OPEN = 1; X = 2; }"],
+                ['[[schema = 20, recode(s, {"ON": "OPEN"}, else same)]]'],
+            ),
+            (["int32 n = 1;", "optional int32 n = 1;"], []),
+        ],
+        count=2,
+    ),
 )
 def test_a_field_of_protobuf_is_known_by_its_number(messages: list[str], expected: list[str]) -> None:
     changes = of_protobuf(*messages)
