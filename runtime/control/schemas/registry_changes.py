@@ -31,13 +31,15 @@ from cedilla.runtime.control.markers.unannounced import is_name
 from cedilla.runtime.control.schemas.avro_fields import avro_fields
 from cedilla.runtime.control.schemas.changes import Changes, Chapter, Entry, Stated, Undecided
 from cedilla.runtime.control.schemas.fields import SchemaField
+from cedilla.runtime.control.schemas.json_fields import json_fields
 from cedilla.runtime.control.schemas.protobuf_fields import protobuf_fields
 
 _FIELDS: Mapping[str, Callable[[RegisteredSchema], Mapping[FieldPath, SchemaField]]] = {
     "AVRO": lambda schema: avro_fields(schema.text, schema.references),
+    "JSON": lambda schema: json_fields(schema.text, schema.imported),
     "PROTOBUF": lambda schema: protobuf_fields(schema.text, schema.imported),
 }
-_COMPARED = "schemas of Avro and Protobuf are compared, those of a subject in one of them"
+_COMPARED = "schemas of Avro, JSON and Protobuf are compared, those of a subject in one of them"
 _WIDER = ("int", "long", "double")
 """Types of numbers; each contains the values of those before it."""
 
@@ -79,7 +81,7 @@ def import_subject(
 
     `names_of`: the version whose names the query has, the first by default. `plan` and `of`: the query and its stream;
     without them the head has a declaration. Raises `DiagnosticError` RQ510 if the subject lacks the version or
-    has none of Avro or Protobuf, or the query does not read the ids of schemas.
+    has none that can be read, or the query does not read the ids of schemas.
     """
     read = _versions(subject, versions)
     base = _base(subject, read, names_of)
@@ -160,12 +162,12 @@ def changes_of_schema(
 ) -> tuple[Entry, ...]:
     """Returns the changes of one schema, and first its id in the domain of ids.
 
-    Raises `DiagnosticError` RQ510 as `compared` does, and if the schema is not of Avro or Protobuf.
+    Raises `DiagnosticError` RQ510 as `compared` does, and if the schema is not of the kind of the others.
     """
     comparison = compared(subject, versions, source)
     version = next((one for one in comparison.versions if one.id == id_), None)
     if version is None:
-        raise failure("RQ510", f"the schema {id_} is not of Avro or Protobuf", hint=_COMPARED)
+        raise failure("RQ510", f"the schema {id_} is not of the kind of the others", hint=_COMPARED)
     grown = Stated(f"[[grow({comparison.schema}, {{{id_}}})]]", version.name)
     chapter = Chapter(version.name, (grown, *version.entries))
     return tuple(Changes((), (chapter,)).fitting(plan, source.name).entries)
@@ -252,8 +254,7 @@ def _ids_in(pattern: patterns.Pattern) -> frozenset[int]:
 
 
 def _versions(subject: str, versions: Sequence[SchemaVersion]) -> list[_Version]:
-    """Returns the versions of Avro or Protobuf with the attribute of each field. Raises `DiagnosticError` RQ510 without
-    any."""
+    """Returns the versions with the attribute of each field. Raises `DiagnosticError` RQ510 without any."""
     read: list[_Version] = []
     owners = _Owners()
     kind = next((version.schema.kind for version in versions if version.schema.kind in _FIELDS), "")
@@ -261,13 +262,13 @@ def _versions(subject: str, versions: Sequence[SchemaVersion]) -> list[_Version]
         if version.schema.kind == kind and version.id not in {one.id for one in read}:
             try:
                 fields = _FIELDS[kind](version.schema)
-            except (ValueError, KeyError) as problem:
+            except (ValueError, KeyError, TypeError) as problem:
                 message = f"version {version.number} of `{subject}` cannot be read: {problem}"
                 raise failure("RQ510", message, hint="the schema of a record") from None
             read.append(_Version(version.number, version.id, fields, owners.of(fields)))
     if not read:
         hint = f"a subject is usually `TOPIC-value`; {_COMPARED}"
-        raise failure("RQ510", f"the registry has no schema of Avro or Protobuf of `{subject}`", hint=hint)
+        raise failure("RQ510", f"the registry has no schema of `{subject}` that can be read", hint=hint)
     return read
 
 

@@ -122,7 +122,8 @@ def registry_command(
 ) -> None:
     """Import the versions of a subject of a registry, such as `readings-value`: changes by the ids of schemas.
 
-    Aliases are renames, new fields Adds, gone ones Drops, and a property `unit` or `ucumUnit` is a unit. A change that
+    Aliases of Avro and numbers of Protobuf show renames; new fields are Adds, gone ones Drops, and a property `unit` or
+    `ucumUnit` is a unit. A change that
     schemas do not state in full, such as a rename without an alias, is a warning, and a remark in the output.
     """
     from cedilla.runtime.control.schemas.registry_changes import import_subject, versions_of

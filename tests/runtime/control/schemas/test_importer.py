@@ -90,7 +90,7 @@ def test_the_names_are_those_of_the_schema_that_no_accent_describes(schemas: Reg
     [
         (11, "`t` is gone and `warmth` is new"),
         (12, "is of no subject"),
-        (13, "is not of Avro"),
+        (13, "is not of the kind of the others"),
         (14, "several subjects, a, b"),
     ],
 )

@@ -222,6 +222,91 @@ def test_a_declaration_has_the_types_of_protobuf() -> None:
     assert "# Not read: `m` (map).\n# Not read: `raw` (bytes).\n" in changes.text()
 
 
+# --- JSON Schema ---
+
+
+def of_json(*schemas: Any, references: dict[str, Any] | None = None) -> Changes:
+    """The changes between JSON Schemas; their ids are 10, 20, 30. `references`: other schemas by their names."""
+    others = {name: json.dumps(schema) for name, schema in (references or {}).items()}
+    registered = [
+        SchemaVersion(
+            n, 10 * n, RegisteredSchema("JSON", json.dumps(schema), tuple(others.values()), tuple(others))
+        )
+        for n, schema in enumerate(schemas, 1)
+    ]
+    return import_subject("readings-value", registered, "http://r:8081")
+
+
+def an_object(*optional: str, **properties: Any) -> Schema:
+    """A schema of an object whose properties are required but for some."""
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def test_a_json_schema_has_the_types_of_its_fields() -> None:
+    site = {"$ref": "#/$defs/Site"}
+    schema = an_object(
+        "rest",
+        at={"type": "string", "format": "date-time"},
+        day={"type": "string", "format": "date"},
+        n={"type": "integer"},
+        t={"type": "number", "unit": "degC"},
+        ok={"type": ["boolean", "null"]},
+        state={"enum": ["ON", "OFF"]},
+        heat={"oneOf": [{"type": "null"}, {"type": "number", "ucumUnit": "Cel"}]},
+        tags={"type": "array", "items": {"type": "string"}},
+        site=site,
+        pump={"$ref": "pump.json#/definitions/Pump"},
+        other=True,
+        rest={"type": "array", "items": {"type": "number"}},
+    )
+    schema["$defs"] = {"Site": an_object("name", name={"type": "string"})}
+    pump = {
+        "definitions": {"Pump": an_object(rpm={"$ref": "#/definitions/Speed"}), "Speed": {"type": "integer"}}
+    }
+    changes = of_json(schema, references={"pump.json": pump})
+    (stream,) = plan_query(parse_query(declaration(changes) + 'emit readings to json "out";')).plan.sources
+    assert [str(a) for a in stream.attributes][1:] == [
+        *("at: timestamp", "day: date", "n: long", "t: double unit degC", "ok?: boolean", "state: string"),
+        *("heat?: double unit Cel", "tags: list of string", 'name?: string from "site.name"'),
+        'rpm: long from "pump.rpm"',
+    ]
+    assert "# Not read: `other` (union).\n# Not read: `rest` (array).\n" in changes.text()
+
+
+def test_changes_of_a_json_schema_are_accents_or_questions() -> None:
+    first = an_object(t={"type": "number", "unit": "degF"}, old={"type": "string"}, s={"enum": ["ON"]})
+    second = an_object(
+        t={"type": "number", "unit": "Cel"},
+        s={"enum": ["OPEN"]},
+        p={"type": "integer"},
+        more={"type": "boolean"},
+    )
+    changes = of_json(first, second)
+    assert accents(changes) == [
+        "[[schema = 20, unit(t, Cel)]]",
+        "[[schema = 20, -(old)]]",
+        "[[schema = 20, +(p: long)]]",
+        "[[schema = 20, +(more: boolean)]]",
+    ]
+    assert questions(changes) == ["`s` no longer has ON, and has others (schema = 20)"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ({"type": "string"}, "not the schema of an object"),
+        ([], "not the schema of an object"),
+        (an_object(a={"$ref": "#/$defs/No"}), "names `#/$defs/No`, which is not known"),
+        ({"$ref": "#"}, "references have no end"),
+        (an_object(a={"$ref": "no.json"}), "names `no.json`"),
+    ],
+)
+def test_a_json_schema_that_cannot_be_read_is_named(schema: Any, why: str) -> None:
+    error = error_of(lambda: of_json(schema))
+    assert (error.code, why in error.message) == ("RQ510", True)
+
+
 def test_versions_of_another_kind_are_not_compared() -> None:
     registered = [
         SchemaVersion(1, 10, RegisteredSchema("PROTOBUF", 'syntax = "proto3"; message R { int32 n = 1; }')),
