@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from attrs import frozen
 
+from cedilla.compiler.expressions.units.answers import remembered
 from cedilla.compiler.expressions.units.own import OF, OWN, short
 from cedilla.compiler.expressions.units.registry import (
-    CACHE_SIZE,
     NUMBER,
     UnknownUnit,
     is_count,
@@ -51,7 +50,7 @@ class Quantity:
     factor: Fraction
 
 
-@lru_cache(CACHE_SIZE)
+@remembered
 def quantity(name: str) -> Quantity:
     """Returns a unit in base units; for degC and the like, the factor is that of differences.
 
@@ -119,8 +118,10 @@ def named(unit: Any) -> str:
     return "*".join(reversed(name.split("*"))) if _is_torque(name) else name
 
 
+@remembered
 def described(name: str) -> str:
     """Returns a unit with its kind, as `degF (temperature)`, `byte (information)`."""
+    unit_of(of_substance(name)[0])  # which defines the own units in the name
     kind = dict(quantity(name).kind)
     if kind.pop(_TORQUE, None):
         return f"{name} (torque)"

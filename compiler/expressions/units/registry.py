@@ -14,6 +14,7 @@ from pickle import PickleError
 from tokenize import TokenError
 from typing import Any
 
+from cedilla.compiler.expressions.units.answers import CACHE_SIZE
 from cedilla.compiler.expressions.units.names import (
     ANNOTATION,
     in_lower_case,
@@ -28,7 +29,6 @@ from cedilla.grammar.parsing.cache_dir import place
 
 NUMBER = "dimensionless"
 """The unit of a plain number that results from units, as of a quotient of two of them."""
-CACHE_SIZE = 1024
 
 _MAX_LENGTH = 60
 _INVALID = re.compile(r"[\s,;=\x00]|[0-9]{3}|[0-9][eE]|\*\*[^*/]*\*\*")

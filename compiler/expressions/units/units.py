@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from functools import lru_cache
 from operator import add, mul, sub, truediv
 from typing import Any
 
 from attrs import frozen
 
+from cedilla.compiler.expressions.units.answers import remembered
 from cedilla.compiler.expressions.units.kinds import described, named, quantity
 from cedilla.compiler.expressions.units.own import OF
 from cedilla.compiler.expressions.units.registry import (
-    CACHE_SIZE,
     NUMBER,
     UnknownUnit,
     of_substance,
@@ -51,12 +50,13 @@ class Sum:
     right: Affine
 
 
+@remembered
 def check(name: str) -> None:
     """Raises `UnknownUnit` if no unit has this name."""
     unit_of(name)
 
 
-@lru_cache(CACHE_SIZE)
+@remembered
 def conversion(source: str, target: str) -> Affine:
     """Returns the function from values in one unit to values in another.
 
@@ -81,7 +81,7 @@ def _of_one_substance(source: str, target: str) -> tuple[str, str]:
     return (f"{source}{OF}{other}", target) if other and not one else (source, target)
 
 
-@lru_cache(CACHE_SIZE)
+@remembered
 def level(source: str, target: str) -> Logarithm | None:
     """Returns the function from values in one unit to their levels in another, as from mW to dBm (theory N7); `None`
     for other units. dB alone has none: it may be of powers or of amplitudes. Raises `UnknownUnit`."""
@@ -167,7 +167,7 @@ def circle(unit: str) -> Fraction | None:
     return Fraction(repr(float(conversion("turn", unit).slope)))
 
 
-@lru_cache(CACHE_SIZE)
+@remembered
 def total(operator: str, left: str, right: str) -> Sum:
     """Returns the unit of `+` or `-` of values in two units, and how each side is converted.
 
@@ -207,7 +207,7 @@ def _is_called(unit: Any, name: str) -> bool:
         return False
 
 
-@lru_cache(CACHE_SIZE)
+@remembered
 def product(operator: str, left: str, right: str) -> str | None:
     """Returns the unit of `*` or `/`; `None` for temperatures on a scale, which cannot be multiplied.
 
@@ -227,7 +227,7 @@ def product(operator: str, left: str, right: str) -> str | None:
     return named(result.units)
 
 
-@lru_cache(CACHE_SIZE)
+@remembered
 def power(unit: str, exponent: Fraction) -> str | None:
     """Returns the unit of a power of values; `None` for temperatures on a scale. Raises `UnknownUnit`."""
     if is_scale(unit):
@@ -235,13 +235,13 @@ def power(unit: str, exponent: Fraction) -> str | None:
     return named(unit_of(unit) ** exponent)
 
 
-@lru_cache(CACHE_SIZE)
+@remembered
 def is_scale(unit: str) -> bool:
     """Returns True if values are points on a scale with a zero of its own, as degC. Raises `UnknownUnit`."""
     return not registry().Quantity(Fraction(1), unit_of(unit))._is_multiplicative
 
 
-@lru_cache(CACHE_SIZE)
+@remembered
 def difference(unit: str) -> str | None:
     """Returns the unit of the difference of two values; `None` if there is none, as for decibels.
 

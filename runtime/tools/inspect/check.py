@@ -8,7 +8,6 @@ from cedilla.compiler import Engine
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.explain.analysis.findings import all_findings
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.control.markers.stated_accents import start_with_warnings
 from cedilla.runtime.epochs.options.places import check_unread
 
 
@@ -24,7 +23,11 @@ def all_diagnostics(
         plan = compiled.plan
         diagnostics = (*compiled.warnings, *all_findings(plan))
         try:
-            diagnostics = (*start_with_warnings(plan)[1], *diagnostics)
+            if any(source.accents for source in plan.sources):
+                # What markers mean is loaded for them alone.
+                from cedilla.runtime.control.markers.stated_accents import start_with_warnings
+
+                diagnostics = (*start_with_warnings(plan)[1], *diagnostics)
             check_unread(plan)
         except DiagnosticError as error:
             return (*error.diagnostics, *diagnostics)

@@ -382,6 +382,16 @@ def test_a_check_loads_no_other_commands_and_writes_no_program() -> None:
     assert modules.isdisjoint(("networkx", "pyarrow"))
 
 
+def test_a_check_and_a_plan_load_no_pint_again_and_markers_for_stated_accents_only() -> None:
+    """Answers about units are kept (`compiler/expressions/units/answers.py`)."""
+    for command in ("check", "explain"):
+        loaded_by(command, SENSORS)
+        again = loaded_by(command, SENSORS)
+        assert again.isdisjoint(("pint", "numpy", "scipy", "networkx", "pyarrow"))
+        assert len(again) < 700
+    assert "cedilla.runtime.control.markers.advance" not in loaded_by("check", SENSORS)
+
+
 def test_no_tool_loads_spark() -> None:
     """Nor the other slow packages. One after the other in one process: the first that does is named."""
     program = f"""
