@@ -307,7 +307,7 @@ def _whole(texts: pa.Array) -> pa.Array:
     """Parses whole numbers, which JSON writes as strings."""
     if pa.types.is_integer(texts.type):
         return texts
-    if not pc.all(pc.match_substring_regex(texts, _WHOLE)).as_py():  # nulls are skipped
+    if not pc.all(pc.match_substring_regex(texts, _WHOLE), min_count=0).as_py():  # nulls are skipped
         raise Refused
     return texts.cast(pa.int64())
 
@@ -380,7 +380,7 @@ def _of_numbers_in(lists: pa.ListArray, element: Type) -> pa.Array:
         raise Refused
     if element.name == "double":
         numbers = pc.add(_of_doubles(values, element), 0.0)
-        if not pc.all(pc.is_finite(numbers)).as_py():
+        if not pc.all(pc.is_finite(numbers), min_count=0).as_py():
             raise Refused
     else:
         numbers = _of_whole(_whole(values), element)

@@ -17,7 +17,7 @@ from cedilla.runtime import simulate
 from cedilla.runtime.connectors.formats.lines.blocks import Block
 from cedilla.runtime.connectors.formats.otlp.batches import PointBatches
 from cedilla.runtime.connectors.records.json_objects import parse_line
-from cedilla.runtime.connectors.records.otlp import PointReader
+from cedilla.runtime.connectors.records.otlp import KINDS, PointReader
 from cedilla.runtime.epochs.options.options import Options
 from cedilla.runtime.epochs.pipeline.load import load
 from tests.kit.command import cedilla
@@ -70,6 +70,18 @@ def test_all_at_once_is_the_same_as_point_by_point(seed: int, monkeypatch: pytes
     assert at_once > 20
     assert points > 300
     assert bad > 5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_request_is_read_at_once_though_no_point_has_some_field(kind: str) -> None:
+    """A column of nothing but missing values is not in another form."""
+    point = {"timeUnixNano": "1"}
+    empty = {"bucketCounts": [], "explicitBounds": [], "quantileValues": []}
+    for points in ([point], [{**point, **empty, "positive": {"bucketCounts": ["1", "2"]}}]):
+        metric = {"name": "a", kind: {"dataPoints": points}}
+        line = json.dumps({"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]})
+        block = Block(line.encode(), 0)
+        assert batches(plain=True).parsed(block.text, *block.lines()) is not None
 
 
 @pytest.mark.parametrize("seed", tiered(range(10), 2))
