@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.aggregates.aggregate_parts import slope_of_alter
+from cedilla.compiler.expressions.choices import choices
 from cedilla.compiler.expressions.scalars import changing_functions
 from cedilla.compiler.expressions.step_functions import Step, stepped
 from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, Type
@@ -256,6 +257,9 @@ class Project(Operator):
 
     def reads(self, side: int) -> Mapping[str, str]:
         return {name: "N6" if self._absorbs(name) else "G20" for name in sorted(self._readers)}
+
+    def choices_of(self, name: str) -> tuple[str, ...]:
+        return tuple(out for out, expression in self.items.items() if name in choices(expression))
 
     def _absorbs(self, name: str) -> bool:
         return self.absorb and name in self.items

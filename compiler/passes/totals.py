@@ -8,15 +8,14 @@ from functools import partial
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.expressions import attributes, parts
-from cedilla.compiler.expressions.scalars.units_of_functions import CHOSEN
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators import Operator, Project
+from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan.plan import Plan
 from cedilla.compiler.plan.sources import Source
 from cedilla.compiler.plan.telemetry import keys_in_point
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
-from cedilla.grammar.syntax import Attribute, Case, Expression, Literal, Scalar
+from cedilla.grammar.syntax import Expression, Scalar
 
 _TOTALS = ("value", "count", "sum", "buckets")
 """The fields that cumulative points count from their start on, and delta points from the point before."""
@@ -124,37 +123,8 @@ def _passes(plan: Plan, operator: Operator, side: int, name: str) -> tuple[str, 
     if not operator.is_in_each(name):
         return ()
     passed = plan.reaction(operator.name, "alter", name, frozenset(), side).passes
-    items = operator.items.items() if isinstance(operator, Project) else ()
-    chosen = [out for out, expression in items if out not in passed and name in _choices(expression)]
+    chosen = (out for out in operator.choices_of(name) if out not in passed)
     return (*(out for out in passed if not operator.combines_values(out)), *chosen)
-
-
-def _choices(expression: Expression) -> frozenset[str]:
-    """Returns the attributes that an expression chooses from; none if it computes some of its values.
-
-    >>> from cedilla.grammar.parser import parse_expression
-    >>> sorted(_choices(parse_expression("if(a > 1, b, coalesce(c, 0))")))
-    ['b', 'c']
-    >>> sorted(_choices(parse_expression("if(before is null, total, total - before)")))
-    []
-    """
-    match expression:
-        case Attribute(name):
-            return frozenset({name})
-        case Literal():
-            return frozenset()
-        case Case(branches, otherwise):
-            values = (*(branch.value for branch in branches), *([] if otherwise is None else [otherwise]))
-        case Scalar(name, arguments) if name in _CHOOSE:
-            values = arguments[1:] if name in CHOSEN else arguments
-        case _:
-            return frozenset()
-    choices = [_choices(value) for value in values]
-    are_all = all(names or isinstance(value, Literal) for names, value in zip(choices, values, strict=True))
-    return frozenset[str]().union(*choices) if are_all else frozenset()
-
-
-_CHOOSE = CHOSEN | {"coalesce", "ifnull", "nvl", "nullif", "greatest", "least"}
 
 
 def _of_start(plan: Plan, names: _Names) -> Iterator[Diagnostic]:

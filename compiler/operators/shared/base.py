@@ -273,6 +273,10 @@ class Operator(ABC):
         """Returns True if an attribute of the output is a difference or sum of several values, not one of them."""
         return False
 
+    def choices_of(self, name: str) -> tuple[str, ...]:
+        """Returns the attributes of the output that are chosen from an attribute and others, as by `if(c, x, y)`."""
+        return ()
+
     def sums(self, source: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
         """Yields the attributes that it sums, each with the region of tuples that it leaves out, and the place."""
         yield from ()
