@@ -200,6 +200,15 @@ class Plan:
         return frozenset(operator.name for operator in self.operators if len(self.readers[operator.name]) > 1)
 
     @cached_property
+    def stored(self) -> frozenset[str]:
+        """The relations whose tuples an operator further down has in its state: a job stores them, another reads on."""
+        stored: set[str] = set()
+        for operator in reversed(self.operators):
+            if operator.stateful or operator.name in stored:
+                stored.update(operator.inputs)
+        return frozenset(stored)
+
+    @cached_property
     def droppable(self) -> dict[str, frozenset[str]]:
         """Source -> attributes that an accent may drop.
 

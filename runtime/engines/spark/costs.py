@@ -75,6 +75,10 @@ MATERIALIZED = 1 << 20
 """Bytes of an epoch's input, measured as JSON, above which Sail writes partial results that several of its jobs read,
 because it would compute them for each one."""
 
+DEEP = 3
+"""Operators with state, one above the other, below which Sail writes the rows once, because several jobs read them and
+each would compute all of these operators."""
+
 COMPARED_POINTS = 256
 """Maximum points of a region that is compared with the bounds of segments; for more, that would cost more than it
 saves."""

@@ -59,6 +59,9 @@ class Epoch:
     _has_rows: dict[str, bool] = field(factory=dict[str, bool])
     _output_regions: dict[str, Tree] = field(factory=dict[str, Tree])
     _before_windows: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
+    _depths: dict[str, int] = field(factory=dict[str, int])
+    has_scratch: bool = field(default=False, init=False)
+    """True if it has written rows for its jobs."""
     _calls: Iterator[str] = field(
         default=Factory(lambda epoch: iter(calls_of_epoch(epoch.plan)), takes_self=True), init=False
     )
@@ -157,9 +160,18 @@ class Epoch:
         )
         result = DATAFLOWS[type(operator)].run(self, operator, *needed)  # type: ignore[arg-type]
         rows = result if name in self.plan.placed else result.drop(ORDER)
-        if name in self.plan.shared and self.has_rows(name):
-            return self.materialized(f"{name}.passed", rows, self.columns(name))
+        self._depths[name] = 1 + max(map(self._depth, operator.inputs))
+        is_deep = name in self.plan.stored and self._depths[name] >= costs.DEEP and not _keeps_rows(rows)
+        if (name in self.plan.shared or is_deep) and self.has_rows(name):
+            return self.materialized(f"{name}.passed", rows, self.columns(name), is_deep=is_deep)
         return self._result(operator, rows)
+
+    def _depth(self, name: str) -> int:
+        """Returns how many operators with state a job computes, one above the other, that reads a relation."""
+        if name not in self._depths:
+            operator = self.plan.operator_of.get(name)
+            self._depths[name] = 0 if operator is None else max(map(self._depth, operator.inputs))
+        return self._depths[name]
 
     sample = where
 
@@ -179,11 +191,15 @@ class Epoch:
         self.exit_stack.callback(frame.unpersist)
         return frame.persist()
 
-    def materialized(self, name: str, frame: DataFrame, columns: Columns) -> DataFrame:
-        """Caches rows that cost more to compute than to write. If the engine keeps no rows, those of a large epoch are
-        computed now, and become Parquet. `name`: of the operator; `columns`: of the rows."""
-        if _keeps_rows(frame) or self.length <= costs.MATERIALIZED:
+    def materialized(
+        self, name: str, frame: DataFrame, columns: Columns, *, is_deep: bool = False
+    ) -> DataFrame:
+        """Caches rows that cost more to compute than to write. If the engine keeps no rows, those of a large epoch or
+        of a deep plan are computed now, and become Parquet. `name`: of the operator; `columns`: of the rows."""
+        if _keeps_rows(frame) or (self.length <= costs.MATERIALIZED and not is_deep):
             return self.cached(frame)
+        self._depths[name.removesuffix(".passed")] = 0
+        self.has_scratch = True
         return materialized(frame, columns, f"{self.scratch}/{name}", self.exit_stack)
 
     # --- the columns of relations ---

@@ -141,6 +141,8 @@ class EpochStarter:
             for e in self.plan.emits
         }
         counts = self._staged(epoch, during, {name: sink for name, (sink, *_) in begun.items()})
+        if epoch.has_scratch:
+            cached.callback(self.checkpoint.files.delete, scratch)
         state_facts, after = held_drops(epoch, during)
         announced = {
             e.name: finish(

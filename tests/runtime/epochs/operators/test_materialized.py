@@ -16,6 +16,7 @@ from cedilla.runtime.connectors.formats.lines.written_tuples import Group, Tuple
 from cedilla.runtime.engines.spark import costs
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode
+from tests.kit.tiers import rest
 
 HOT = """
 stream r(ts: long, k: int, t: double) from json "r" punctuated on ts, k;
@@ -102,6 +103,46 @@ def test_a_small_epoch_writes_nothing_for_its_jobs(run: Query, monkeypatch: pyte
     run.process(files_per_epoch=1)
     assert hot(run) == sorted(map(str, decode(run.simulate().output("hot"))))
     assert all("/state/" in path for path in paths)
+
+
+def _chain(run: Query, joins: int) -> None:
+    """A stream that is joined with others, one after the other, and two epochs of each."""
+    streams = [
+        f'stream r{n}(k: long, v{n}: double) from json "r{n}" punctuated on k;' for n in range(joins + 1)
+    ]
+    chain = [f"j{n} := {f'j{n - 1}' if n > 1 else 'r0'} join r{n} on k;" for n in range(1, joins + 1)]
+    run.query = "\n".join([*streams, *chain, f'emit j{joins} to json "o";'])
+    for number in range(joins + 1):
+        for epoch in range(2):
+            tuples: list[Item | str] = [
+                {"k": k, f"v{number}": k + 0.5} for k in range(3 * epoch, 3 * epoch + 3)
+            ]
+            run.write(f"r{number}", [*tuples, {"$punctuation": f"[k < {3 * epoch}]"}], f"{epoch}.jsonl")
+
+
+@pytest.mark.parametrize("joins", [7, rest(14)])
+def test_jobs_of_a_deep_plan_compute_a_few_operators_each(
+    sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, joins: int
+) -> None:
+    """Each join has a job that stores what comes to it. What three joins give is written, also in a small epoch."""
+    run = Query(sail, tmp_path, "")
+    _chain(run, joins)
+    written: list[str] = []
+    parquet = DataFrameWriter.parquet
+
+    def watched(writer: DataFrameWriter, path: str) -> None:
+        if "/rows/" in path:
+            written.append(Path(path).name)
+        parquet(writer, path)
+
+    monkeypatch.setattr(DataFrameWriter, "parquet", watched)
+    run.process(files_per_epoch=1)
+    below = [f"j{n}.passed" for n in range(costs.DEEP, joins, costs.DEEP)]
+    assert written == below * 2
+    emit = f"j{joins}"
+    assert len(run.rows(emit)) == 6
+    assert run.rows(emit) == run.simulate().rows(emit)
+    assert not [*tmp_path.rglob("scratch/*/*")]
 
 
 def test_rows_that_cannot_be_written_end_the_query_behind_the_epoch_before(
