@@ -35,7 +35,7 @@ from cedilla.compiler.operators.aggregate import through
 from cedilla.compiler.operators.project import carried, presence_of
 from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, always, require, taken
 from cedilla.compiler.operators.shared.conditions import condition_warnings
-from cedilla.compiler.operators.shared.orders import Key, from_first
+from cedilla.compiler.operators.shared.orders import Frame, Key, from_first
 from cedilla.compiler.operators.shared.running_calls import (
     COUNTERS,
     DIFFERENCES,
@@ -45,6 +45,7 @@ from cedilla.compiler.operators.shared.running_calls import (
     check_call,
 )
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Tree
+from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.grammar.syntax import AggregateCall, Attribute, Expression, Literal
@@ -62,6 +63,7 @@ class Running(Operator):
     calls: dict[str, Call] = field(converter=Call.parsed)
     per: tuple[str, ...] = field(default=(), converter=tuple)
     on: tuple[Key, ...] = field(converter=lambda keys: tuple(tuple(k) for k in keys))
+    frame: Frame | None = None
     differences: tuple[str, ...] = field(default=(), converter=tuple)
     rules: ClassVar[Rules] = Rules("N14", "G13", "N14", read="N14", needed="N14")
     keeps_order: ClassVar[Order] = Order.PLACED
@@ -71,7 +73,8 @@ class Running(Operator):
 
     def arguments(self) -> dict[str, Any]:
         """Calls are texts, as Spark's functions of these names are of groups."""
-        return {**super().arguments(), "calls": {name: str(call) for name, call in self.calls.items()}}
+        stated = {**super().arguments(), "calls": {name: str(call) for name, call in self.calls.items()}}
+        return stated if self.frame is None else {**stated, "last": self.frame.text}
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -120,7 +123,7 @@ class Running(Operator):
             hint = f"another name, for example `as {name}_2`"
             raise failure("RQ104", f"there is already an attribute `{name}`", self.span, hint=hint)
         for call in self.calls.values():
-            check_call(call, source.types, self.span)
+            check_call(call, source.types, self.frame, self.span)
         return [warning for part in self.expressions for warning in condition_warnings(part, source)]
 
     # --- results ---
@@ -134,12 +137,14 @@ class Running(Operator):
                 return 1
 
     def kept(self, name: str) -> int:
-        """Returns how many of the last tuples of a key a later result is computed from."""
+        """Returns how many of the last tuples of a key a later result is computed from, if their times do not say."""
+        if self.frame is not None and self.frame.rows is not None:
+            return max(self.frame.rows - 1, 1)
         return 1 if self.calls[name].function == "nth" else self.place(name)
 
     @property
     def depth(self) -> int:
-        """The number of the last tuples of each key that state keeps."""
+        """The number of the last tuples of each key that state keeps, if their times do not say."""
         return max(map(self.kept, self.calls))
 
     def before(self, name: str) -> str:
@@ -231,9 +236,28 @@ class Running(Operator):
         members = (source.universe.get(name, ANYTHING).members for name in self.ordered_by)
         return regions.intersection(regions.complement(closed), *members)
 
-    def closed_keys(self, source: Facts) -> Tree:
-        """Returns the region of the keys that no later tuple has."""
-        return fold_closed(source, frozenset(source.types).difference(self.per))
+    @property
+    def length(self) -> int | None:
+        """The length of the frame on the axis of the order, if it has one."""
+        return None if self.frame is None else self.frame.length
+
+    def outlived(self, source: Facts) -> Tree:
+        """Returns the region of the written tuples that no later result is computed from: those of keys that no later
+        tuple has, or that end before the frame of a tuple which is still open."""
+        if self.length is None:
+            return fold_closed(source, frozenset(source.types).difference(self.per))
+        name, length, opened = self.axis, self.length, self.opened(source)
+        if name not in regions.attributes(opened):
+            return regions.complement(opened)
+
+        def image(box: dict[str, Tree]) -> Iterator[Box]:
+            rest = {other: members for other, members in box.items() if other != name}
+            if runs := spans(box.get(name, True), integral=True):
+                first = runs[0][0]
+                begin = None if first is None else (first[0] - length, first[1])
+                yield rest if begin is None else {**rest, name: regions.interval(name, begin, None)}
+
+        return regions.complement(regions.reshape(opened, image, UNION, False))
 
     def passed(self, inputs: tuple[Facts, ...], output: Facts) -> Tree:
         return self.passable(inputs[0])
@@ -274,18 +298,27 @@ class Running(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         keys, order = ", ".join(self.per) or "everything", ", ".join(self.ordered_by)
+        forgets = f"and the last {self._last} of a key once {keys} is closed"
+        if self.frame is not None and self.length is not None:
+            forgets = f"once no tuple of the {self.frame.text} after them is open"
         return Invariants(
             f"each tuple, once all up to its {order} is closed{f' for its {keys}' if self.per else ''}",
             "everything that its input closes, as far as all before it is closed, too",
-            f"tuples that it has written, and the last {self._last} of a key once {keys} is closed",
+            f"tuples that it has written, {forgets}",
         )
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         per = frozenset(self.per)
         return (
             Memory(what="tuples that others may precede", within=self._leading, output=True),
-            Memory(what=f"the last {self._last} of each key", within=per, one_per=per),
+            Memory(what=self._kept_of_key, within=per, one_per=per)
+            if self.frame is None or self.length is None
+            else Memory(what=f"tuples of the last {self.frame.text}", within=self._leading),
         )
+
+    @property
+    def _kept_of_key(self) -> str:
+        return "the last tuple of each key" if self.depth == 1 else f"a list of the last {self.depth} tuples"
 
     @property
     def _last(self) -> str:

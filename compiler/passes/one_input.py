@@ -23,7 +23,8 @@ from cedilla.compiler.expressions.units.conversions import (
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Call, Operator
 from cedilla.compiler.operators.sample import digits_of
-from cedilla.compiler.operators.shared.base import require_axis
+from cedilla.compiler.operators.shared.base import require, require_axis
+from cedilla.compiler.operators.shared.orders import MAX_LENGTH, Frame, Key
 from cedilla.compiler.passes.angles import doubtful_attributes, doubtful_call, with_circle
 from cedilla.compiler.passes.calendar_windows import calendar_of, is_calendar
 from cedilla.compiler.passes.report import check_once
@@ -100,7 +101,9 @@ def _operator(node: syntax.OneInput, common: dict[str, Any], source: Input) -> O
             values |= _calls(node, kind, getattr(node, hole.field), source)
             continue
         values[hole.field] = getattr(node, hole.field)
-        if hole.is_names:
+        if hole.rule == "frame":
+            values[hole.field] = _frame(values[hole.field], values["on"], node.span, source)
+        elif hole.is_names:
             check_once(values[hole.field], hole.label, node.span)
         elif hole.is_keys:
             values[hole.field] = _sort_keys(values[hole.field], hole.label, node.span)
@@ -150,6 +153,30 @@ def _sort_keys(keys: tuple[syntax.SortKey, ...], label: str, span: Span) -> tupl
     """
     check_once([key.name for key in keys], label, span)
     return tuple((key.name, key.descending) for key in keys)
+
+
+def _frame(
+    frame: syntax.Rows | syntax.Measure | None, keys: Sequence[Key], span: Span, source: Input
+) -> Frame | None:
+    """Returns a frame in an order. Raises RQ152 if the order has no distances, RQ103 if they have another unit."""
+    match frame:
+        case None:
+            return None
+        case syntax.Rows(count):
+            return Frame(f"{count} rows", rows=count)
+        case syntax.Measure():
+            ((name, descending), *others) = keys
+            require([name], source.facts, span, "running function")
+            type_ = source.facts.types[name]
+            if others or descending or not (type_.is_axis and type_.is_integral):
+                message = "a frame of a length is in the ascending order of one timestamp or whole number"
+                hint = "a frame of rows may have any order: `over last 5 rows`"
+                raise failure("RQ152", message, frame.span, hint=hint)
+            length = source.length_on(name, frame)
+            if not 0 < length < MAX_LENGTH or length.denominator > 1:
+                message = f"a frame on `{name}` has a whole length above 0 in its unit"
+                raise failure("RQ152", message, frame.span, hint="as in `over last 10 minutes`")
+            return Frame(type_.length_text(length), length=int(length))
 
 
 def _new_names(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:

@@ -80,7 +80,7 @@ class OverTime:
 
     def _readings(self, calls: list[AggregateCall], input: syntax.Relation) -> syntax.Reference:
         order = (syntax.SortKey(self.base.on, span=self.base.span),)
-        running = syntax.Running(tuple(calls), self.keys, order, input, span=self.node.span)
+        running = syntax.Running(tuple(calls), self.keys, order, None, input, span=self.node.span)
         return self._define("readings", running)
 
     # --- increases ---

@@ -40,6 +40,7 @@ _NODES: dict[str, Callable[..., syntax.Node]] = {
     "condition": syntax.Condition,
     "compared": syntax.Comparison,
     "wildcard": syntax.Wildcard,
+    "rows": syntax.Rows,
     "add": syntax.AddAttribute,
     "mapping": syntax.Inverse,
     "unit_mapping": syntax.Inverse,

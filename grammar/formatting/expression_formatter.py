@@ -44,8 +44,10 @@ def unit_text(unit: str) -> str:
     return unit if unit.isidentifier() else quote(unit)
 
 
-def measure_text(measure: syntax.Measure) -> str:
+def measure_text(measure: syntax.Measure | syntax.Rows) -> str:
     """A length or delay, `5 minutes`, by the name of its constant where it has one."""
+    if isinstance(measure, syntax.Rows):
+        return f"{measure.count} rows"
     value = measure.value
     number = measure.name or decimal_text(value)
     if measure.unit is None:

@@ -392,7 +392,7 @@ def _part(hole: Hole, value: Any) -> str:
             return f"{name} as {alias}"
         case syntax.ProjectItem() | syntax.AggregateCall():
             return call_text(value)
-        case syntax.Measure():
+        case syntax.Measure() | syntax.Rows():
             return measure_text(value)
         case syntax.Node():
             return format_expression(cast("Expression", value))

@@ -218,18 +218,28 @@ class Session(OneInput):
 
 
 @frozen
+class Rows(Node):
+    """`5 rows`."""
+
+    count: int
+
+
+@frozen
 class Running(OneInput):
     """`running[delta(kwh) as used, sum(n) as total per meter on ts](input)`.
 
-    `on`: the attributes of the order, `on at, price desc`.
+    `on`: the attributes of the order, `on at, price desc`. `frame`: the last tuples that the functions see, all without
+    one: `over last 5 rows`, `over last 10 minutes`.
     """
 
     forms: ClassVar[tuple[str, ...]] = (
-        "running[{calls:delta(kwh) as used, sum(n) as total} [per {per:meter}] on {on:ts}](R)",
+        "running[{calls:avg(kwh) as mean, sum(n) as total} [per {per:meter}] on {on:ts} "
+        "[over last {frame:5 rows}]](R)",
     )
     calls: tuple[AggregateCall | ProjectItem, ...]
     per: tuple[str, ...]
     on: tuple[SortKey, ...]
+    frame: Rows | Measure | None
     input: Relation
 
 

@@ -1,8 +1,10 @@
-"""Orders of tuples by several attributes, as regions."""
+"""Orders of tuples by several attributes, as regions, and frames in an order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.regions import ANYTHING, Box, Tree, Universe
@@ -10,6 +12,20 @@ from cedilla.compiler.regions.spans import spans
 
 Key = tuple[str, bool]
 """An attribute, and whether it descends."""
+MAX_LENGTH = 2**62
+"""The least length that no frame has; differences of times fit into 64 bits."""
+
+
+@frozen(kw_only=True)
+class Frame:
+    """The last tuples up to each that functions see: so many, or those of a length on the axis of the order.
+
+    A length ends with the tuple and its ties, and begins with the value a length before.
+    """
+
+    text: str = field(kw_only=False)
+    rows: int | None = None
+    length: int | None = None
 
 
 def from_first(box: Mapping[str, Tree], keys: Sequence[Key], universe: Universe) -> Iterator[Box]:

@@ -17,6 +17,7 @@ from cedilla.compiler.expressions.aggregates.aggregate_parts import (
 from cedilla.compiler.expressions.counters import INCREASE, INCREASE_SINCE, INCREASES, Counter
 from cedilla.compiler.expressions.scalars import type_hints
 from cedilla.compiler.expressions.types import STRING, Type
+from cedilla.compiler.operators.shared.orders import Frame
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.formatting.expression_formatter import called, format_expression
@@ -59,6 +60,10 @@ _INSTEAD = {
     ),
 }
 """Function of SQL that reads later tuples -> what to write instead."""
+_FRAMED = ("sum", "count", "min", "max", "avg")
+"""The functions of the tuples of any frame."""
+_ENDS = ("first", "last")
+"""The functions of the tuples of a frame of rows."""
 _MAX_PLACE = 1_000_000
 """The most tuples that a function looks back."""
 COUNTERS = ("delta resets", *INCREASES)
@@ -69,7 +74,7 @@ _MAX_DIGITS = 28
 NOWHERE = Span("<running>", 0, 0, 1, 1, 1, 1)
 
 
-def check_call(call: Call, types: Mapping[str, Type], of: Span | None) -> None:
+def check_call(call: Call, types: Mapping[str, Type], frame: Frame | None, of: Span | None) -> None:
     """Raises RQ103 or RQ109 unless a call of a running function is right over attributes of some types. `of`: the place
     of the operator."""
     span = call.span or of
@@ -82,6 +87,8 @@ def check_call(call: Call, types: Mapping[str, Type], of: Span | None) -> None:
     if call.where is not None or call.distinct:
         hint = "tuples are selected before: `running[...](select[t > 90](R))`"
         raise failure("RQ109", "a running function has no condition and no `distinct`", span, hint=hint)
+    if frame is not None:
+        _check_frame(call, frame, span)
     counts = _COUNTS.get(call.function, (1,))
     if len(call.arguments) not in counts:
         needed = (
@@ -108,6 +115,18 @@ def check_call(call: Call, types: Mapping[str, Type], of: Span | None) -> None:
             scale = min(type_.parameters[1], _MAX_DIGITS)
             hint = f"at most decimal({_MAX_DIGITS}, {scale}), or `double({text})`"
             raise failure("RQ103", message, argument.span, hint=hint)
+
+
+def _check_frame(call: Call, frame: Frame, span: Span | None) -> None:
+    """Raises RQ152 if a function has no frame."""
+    if call.function in _FRAMED or (frame.length is None and call.function in _ENDS):
+        return
+    if call.function in _ENDS:
+        message = f"{call.function} has a frame of rows, not of a length: ties have no order in it"
+        raise failure("RQ152", message, span, hint=f"`{_usage(call.function)}` over `last 5 rows`")
+    usage = f"running[{_usage(call.function)} as y on ts](running[...](R))"
+    hint = f"another `running` without `over` computes it: `{usage}`"
+    raise failure("RQ152", f"{call.function} has no frame", span, hint=hint)
 
 
 def _check_place(function: str, argument: Expression) -> None:

@@ -102,18 +102,39 @@ class Running(Node):
             rows.sort(key=by_keys([key]))
             rows.sort(key=lambda row, name=key[0]: name in row)  # undefined values come first
         self.pending = []
+        passed = list[tuple[Rows, int]]()
         for row in rows:
             if not self._is_closed_up_to(row, closed, source):
                 self.pending.append(row)
                 continue
-            so_far = self.passed.setdefault(key_of(row, per), [])
-            so_far.append(row)
-            results = {name: self._result(name, so_far, types) for name in self.operator.calls}
-            out.append(only_defined({**row, **results}))
+            of_key = self.passed.setdefault(key_of(row, per), [])
+            of_key.append(row)
+            passed.append((of_key, len(of_key)))
+        for of_key, count in passed:  # ties of a frame of a length share it
+            seen_by = self._framed(of_key, count)
+            calls = self.operator.calls if seen_by else ()
+            results = {name: self._result(name, seen_by, types) for name in calls}
+            out.append(only_defined({**of_key[count - 1], **results}))
         gone = fold_closed(source, frozenset(types).difference(per))
         if self.purge:
             self.passed = {key: rows for key, rows in self.passed.items() if not inside(gone, rows[-1])}
         return out
+
+    def _framed(self, rows: Rows, count: int) -> Rows:
+        """Returns the rows of a key that the functions see at one of them, the number `count`.
+
+        A row without a time is in no frame of a length.
+        """
+        frame, axis = self.operator.frame, self.operator.axis
+        if frame is None:
+            return rows[:count]
+        if frame.rows is not None:
+            return rows[max(count - frame.rows, 0) : count]
+        times = [(control(row[axis]), row) for row in rows if axis in row]
+        at = control(rows[count - 1].get(axis))
+        if at is regions.UNDEFINED:
+            return []
+        return [row for time, row in times if at - frame.length <= time <= at]
 
     def _is_closed_up_to(self, row: Row, closed: Tree, facts: Facts) -> bool:
         """Returns True if {k} x (-inf, ts] is closed; no tuple has to come before an undefined value."""
@@ -183,7 +204,11 @@ class Running(Node):
             return super().state_has(attribute, region, inputs)
         call = self.operator.calls[attribute]
         types, last = inputs[0].types, self.operator.kept(attribute)
-        kept = [rows[-last:] if call.function in LAST else rows for rows in self.passed.values()]
+        is_short = call.function in LAST or self.operator.frame is not None
+        kept = [rows[-last:] if is_short else rows for rows in self.passed.values()]
+        if self.operator.length is not None:
+            gone = self.operator.outlived(inputs[0])
+            kept = [[row for row in rows if self._is_in_frames(row, gone)] for rows in self.passed.values()]
         if call.function == "nth":
             kept = [rows for rows in kept if self._result(attribute, rows, types) is not None]
         keys = regions.exists(region, regions.attributes(region) - frozenset(self.operator.per), {})
@@ -191,6 +216,10 @@ class Running(Node):
             evaluate(call.arguments[0], row, types) is not None and inside(keys, row)
             for row in (*self.pending, *(row for rows in kept for row in rows))
         )
+
+    def _is_in_frames(self, row: Row, gone: Tree) -> bool:
+        """Returns True if a later tuple may have a written row in its frame of a length."""
+        return self.operator.axis in row and not inside(gone, row)
 
 
 class Top(Groups):

@@ -18,6 +18,7 @@ from cedilla.compiler.operators.shared.running_calls import RANKS
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.spark.columns import Columns, columns_of, conformed
 from cedilla.runtime.engines.spark.frames import (
+    is_connect,
     partition_keys,
     row_number,
     sortable,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _IS_NEW = "$new"
 _IS_LAST = "$last"
 _IS_TIE = "$tie"
+_AT = "$at"
 _ROW = "$row"
 """The place of a row of the state: the epoch, and the row's number in it."""
 _PLACE = "$place"
@@ -45,9 +47,9 @@ _ROWS = 32
 class RunningDataflow(Dataflow):
     """Returns the tuples before which no other can come, with their results.
 
-    State: the tuples that wait, and under a key of its own the last tuple of each key with its partial results, or as
-    many as a `lag` looks back. They come first in the windows, so that results do not depend on how the input is cut
-    into epochs.
+    State: the tuples that wait, and under a key of its own the last tuple of each key with its partial results. A `lag`
+    or a frame keeps as many tuples as it looks back. They come first in the windows, so that results do not depend on
+    how the input is cut into epochs.
     """
 
     def run(self, epoch: Epoch, operator: Running, frame: DataFrame) -> DataFrame:  # type: ignore[override]
@@ -63,7 +65,7 @@ class RunningDataflow(Dataflow):
         )
         epoch.update_state(name, new, passable, columns)
         last, latest = epoch.state.read(_last(name), kept), partial(_latest, operator, source.types)
-        purged = operator.closed_keys(source)
+        purged = operator.outlived(source)
         rows = _with_partials(
             operator, without_rows(frame) if ready is None else ready, source.types, epoch.number
         )
@@ -100,9 +102,10 @@ class RunningDataflow(Dataflow):
         if last is not None:
             part = f"{attribute}$n" if call.function == "avg" else f"{attribute}$x"
             value = f"nullif({column(part)}, 0)" if call.function == "avg" else column(part)
-            latest = _latest(operator, source.types, last, operator.kept(attribute))
-            closed, others = operator.closed_keys(source), _without(kept, operator.ordered_by)
-            yield AttributeState(_last(name), value, [part], others, closed, lambda: latest)
+            live = epoch.unpurged(operator.outlived(source), kept)(last)
+            latest = _latest(operator, source.types, live, operator.kept(attribute))
+            others = _without(kept, operator.ordered_by)
+            yield AttributeState(_last(name), value, [part], others, rows=lambda: latest)
 
 
 def _last(name: str) -> str:
@@ -127,7 +130,10 @@ def _without(columns: Columns, names: Collection[str]) -> Columns:
 def _latest(
     operator: Running, types: Mapping[str, Type], rows: DataFrame, count: int | None = None
 ) -> DataFrame:
-    """Returns the last tuples of each key that state needs, or `count` of them: epochs add some each."""
+    """Returns the last tuples of each key that state needs, or `count` of them: epochs add some each. The times of a
+    frame of a length say which ones are needed."""
+    if operator.length is not None:
+        return rows
     last = operator.depth if count is None else count
     return _placed(operator, types, rows).where(f"`{_PLACE}` <= {last}").drop(_PLACE)
 
@@ -141,7 +147,7 @@ def _placed(operator: Running, types: Mapping[str, Type], rows: DataFrame) -> Da
 
 def _before(operator: Running, types: Mapping[str, Type], rows: DataFrame) -> DataFrame:
     """Returns the rows of the state that precede new ones. Partial results are those of the last one."""
-    if operator.depth == 1:
+    if operator.depth == 1 or operator.frame is not None:
         return _latest(operator, types, rows)
     placed, looking_back = (
         _placed(operator, types, rows).where(f"`{_PLACE}` <= {operator.depth}"),
@@ -208,9 +214,17 @@ def _computed(
     by = [F.col(_IS_NEW), *places, *_in_order(operator, types), *arrived]
     in_order = Window.partitionBy(*partition_keys(operator.per, types)).orderBy(*by)
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    rows = _with_readings(operator, rows, types, in_order, so_far)
-    rows = _with_places(operator, rows, types, in_order, so_far)
+    frame = so_far
+    if operator.frame is None:
+        rows = _with_readings(operator, rows, types, in_order, so_far)
+        rows = _with_places(operator, rows, types, in_order, so_far)
+    elif operator.frame.rows is not None:
+        frame = in_order.rowsBetween(1 - operator.frame.rows, Window.currentRow)
+    elif operator.length is not None:
+        rows, frame = _over_length(operator, operator.length, rows, types)
     made: dict[str, Column] = {_IS_LAST: F.lead(F.lit(1), depth).over(in_order).isNull()}
+    if operator.length is not None:
+        made[_IS_LAST] = F.col(_AT).isNotNull()
     if depth > 1:
         made[_ROW] = (F.lit(epoch << _ROWS) + F.row_number().over(so_far)).cast("long")
     for name, (_, type_) in _partials(operator, types).items():
@@ -222,14 +236,38 @@ def _computed(
             case "lag" | "delta" | "delta resets":
                 made[operator.before(result)] = F.lag(part, operator.place(result)).over(in_order)
             case "min" | "max":
-                made[name] = _end(function, part, so_far, type_ == DOUBLE)
+                made[_of_frame(operator, name)] = _end(function, part, frame, type_ == DOUBLE)
             case "first":
-                made[name] = F.first(part, ignorenulls=True).over(so_far)
+                made[_of_frame(operator, name)] = F.first(part, ignorenulls=True).over(frame)
             case "last":
-                made[name] = F.last(part, ignorenulls=True).over(so_far)
+                made[_of_frame(operator, name)] = F.last(part, ignorenulls=True).over(frame)
+            case _ if type_ == DOUBLE and operator.frame is not None and is_connect(rows):
+                made[_of_frame(operator, name)] = _added_up(part, frame)
             case _:
-                made[name] = F.sum(part).over(so_far)
+                made[_of_frame(operator, name)] = F.sum(part).over(frame)
     return rows.withColumns(made)
+
+
+def _over_length(
+    operator: Running, length: int, rows: DataFrame, types: Mapping[str, Type]
+) -> tuple[DataFrame, WindowSpec]:
+    """Returns the rows with their times, and the frame of a length. Times are decimals, because a time less the length
+    may have more than 64 bits."""
+    at = f"CAST({types[operator.axis].axis(column(operator.axis))} AS DECIMAL(20, 0))"
+    by_time = Window.partitionBy(*partition_keys(operator.per, types)).orderBy(_AT)
+    return rows.withColumn(_AT, F.expr(at)), by_time.rangeBetween(-length, Window.currentRow)
+
+
+def _added_up(value: Column, frame: WindowSpec) -> Column:
+    """Returns the sum of the doubles of a frame. Sail subtracts what leaves a frame, which loses the digits of small
+    numbers beside great ones, and never gets rid of NaN and infinities."""
+    values = F.filter(F.collect_list(value).over(frame), F.isnotnull)
+    return F.when(F.count(value).over(frame) > 0, F.aggregate(values, F.lit(0.0), lambda total, x: total + x))
+
+
+def _of_frame(operator: Running, name: str) -> str:
+    """Returns the column of a partial result over the tuples of a frame; state keeps that of each tuple."""
+    return name if operator.frame is None else f"{name}$frame"
 
 
 def _in_order(operator: Running, types: Mapping[str, Type]) -> list[Column]:
@@ -315,8 +353,10 @@ def _end(function: str, value: Column, window: WindowSpec, is_double: bool) -> C
 
 def _finished(operator: Running, name: str, types: Mapping[str, Type]) -> str:
     """Returns SQL for a result over its partial results."""
-    call, partial_ = operator.calls[name], column(f"{name}$x")
+    call, partial_ = operator.calls[name], column(_of_frame(operator, f"{name}$x"))
     type_ = operator.type_of(name, types)
+    if operator.length is not None and call.function == "count":
+        return f"IF({column(_AT)} IS NULL, NULL, {partial_})"
     match call.function:
         case "lag":
             return column(operator.before(name))
@@ -324,8 +364,12 @@ def _finished(operator: Running, name: str, types: Mapping[str, Type]) -> str:
             read = operator.columns(name, types)
             return expression_sql.sql(operator.difference(name), {**types, **read})
         case "avg":
-            return f"nanvl({partial_}, double('NaN')) / nullif({column(f'{name}$n')}, 0)"
-        case "sum" if type_ != DOUBLE:
-            return f"try_cast({partial_} AS {type_.spark})"
+            return f"nanvl({partial_}, double('NaN')) / nullif({column(_of_frame(operator, f'{name}$n'))}, 0)"
+        case "sum":
+            # Infinity less infinity is a NaN with a sign, which Sail sorts before all numbers.
+            is_double = type_ == DOUBLE
+            return (
+                f"nanvl({partial_}, double('NaN'))" if is_double else f"try_cast({partial_} AS {type_.spark})"
+            )
         case _:
             return partial_

@@ -134,6 +134,7 @@ FILLED: dict[str, st.SearchStrategy[object]] = {
     "str | tuple[str, str]": NAMES | st.tuples(NAMES, NAMES),
     "Measure": MEASURES,
     "Period": PERIODS,
+    "Rows | Measure": MEASURES | make(syntax.Rows, COUNTS),
     "Text": STRINGS,
     "tuple[str, ...]": SCHEMES,
     "tuple[SortKey, ...]": KEYS,

@@ -15,13 +15,17 @@ from tests.laws.edges import result_of
 
 CERTAIN = (
     "running[dense_rank() as level on x desc, k]"
-    "(running[sum(x) as total, lag(x) as before, lag(x, 2) as two_before, rank() as place per k on x](r))",
+    "(running[sum(x) as total, lag(x) as before, lag(x, 2) as two_before, rank() as place per k on x]"
+    "(running[count() as n per k on x over last 1](running[sum(x) as sum_of_two per k on x over last 2 rows](r))))",
     False,
 )
 SAFE = (
-    "running[last(v) as latest on ts, k](running[lag(v) as before, sum(v) as total per k on ts, v desc](c))"
+    "running[last(v) as latest on ts, k over last 3 rows]"
+    "(running[lag(v) as before, sum(v) as total per k on ts, v desc]"
+    "(running[sum(v) as lately per k on ts over last 10](c)))"
 )
 
+_OF_FRAMES = ("count(", "sum(", "avg(", "min(", "max(")
 _STARTS = ("int", "long", "timestamp")
 
 Row = dict[str, Any]
@@ -44,11 +48,19 @@ def text(
         second = f", {rng.randint(1, 3)}" if has_second else ""
         calls.append(f"{function}({x}{second}) as {result_of(x, f'{function}{number}_{len(calls)}')}")
     calls += [f"{function}() as {function}{number}" for function in ("row_number", "rank", "dense_rank")]
+    if types.get(on) in ("int", "long") and rng.random() < 0.2:
+        framed = [call for call in calls if call.startswith(_OF_FRAMES)]
+        chosen = ", ".join(rng.sample(framed, rng.randint(1, 3)))
+        return f"running[{chosen}{per} on {on} over last {rng.choice([1, 3, 10])}]({input})"
+    rows = rng.choice([1, 2, 3, 5]) if rng.random() < 0.4 else None
+    if rows is not None:
+        calls = [call for call in calls if call.startswith((*_OF_FRAMES, "first", "last"))]
     order = [f"{on}{rng.choice(['', '', ' desc'])}"]
     if rng.random() < 0.3 and (others := [name for name in types if name != on]):
         order.append(f"{rng.choice(others)}{rng.choice(['', ' desc'])}")
     chosen = ", ".join(rng.sample(calls, rng.randint(1, 4)))
-    return f"running[{chosen}{per} on {', '.join(order)}]({input})"
+    frame = "" if rows is None else f" over last {rows} rows"
+    return f"running[{chosen}{per} on {', '.join(order)}{frame}]({input})"
 
 
 def meaning(operator: Any, rows: Sequence[Row]) -> list[Row]:
@@ -63,11 +75,23 @@ def meaning(operator: Any, rows: Sequence[Row]) -> list[Row]:
     out: list[Row] = []
     for position, row in enumerate(ordered):
         key = key_of(row, operator.per)
-        so_far = [other for other in ordered[: position + 1] if key_of(other, operator.per) == key]
-        names_of_order = [name for name, _ in operator.on]
-        results = {name: _result(call, so_far, names_of_order) for name, call in operator.calls.items()}
+        if operator.frame is not None and operator.frame.length is not None:
+            seen_by = _within(operator, row, [o for o in ordered if key_of(o, operator.per) == key])
+        else:
+            seen_by = [other for other in ordered[: position + 1] if key_of(other, operator.per) == key]
+            seen_by = seen_by[-operator.frame.rows :] if operator.frame is not None else seen_by
+        names_of_order, calls = [name for name, _ in operator.on], operator.calls.items() if seen_by else ()
+        results = {name: _result(call, seen_by, names_of_order) for name, call in calls}
         out.append({**row, **{name: value for name, value in results.items() if value is not None}})
     return out
+
+
+def _within(operator: Any, row: Row, rows: Sequence[Row]) -> list[Row]:
+    """Returns the rows of a frame of a length: from the length before a row up to its ties."""
+    ((axis, _),) = operator.on
+    if axis not in row:
+        return []
+    return [o for o in rows if axis in o and row[axis] - operator.frame.length <= o[axis] <= row[axis]]
 
 
 def _increase(readings: Sequence[tuple[Any, Any]]) -> Any:
