@@ -2,7 +2,7 @@
 G25).
 
 A day on which clocks are set has 23 or 25 hours. A period begins when the clocks first show its beginning; if they skip
-it, as much later as they are set forward. So periods follow each other, and each moment is in one.
+it, later by the time that they skip. So periods follow each other, and each moment is in one.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class ProtobufSchema:
 
     def message(self, indexes: tuple[int, ...]) -> Any:
         """Returns the descriptor of a message: its number in the file, and those of nested ones in theirs. Raises
-        `ValueError` if there is none."""
+        `ValueError` without one."""
         within = [*self.file.message_types_by_name.values()]
         message = None
         for index in indexes:

@@ -27,7 +27,7 @@ class Importer(Protocol):
 
     @property
     def query(self) -> str:
-        """What the accents depend on beside the registry."""
+        """The texts that the accents depend on, without the registry."""
         ...
 
     def accents(self, id_: int, registry: SchemaRegistry) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class ImportedSchemas:
                 self._places[int(id_)] = committed
 
     def again(self, partition: int) -> None:
-        """Begins a partition anew, for a reader without a checkpoint."""
+        """Begins a partition again, for a reader without a checkpoint."""
         for places in self._places.values():
             places.pop(partition, None)
 

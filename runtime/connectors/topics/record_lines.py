@@ -42,7 +42,7 @@ def without_frames(values: Iterable[bytes]) -> list[bytes]:
 
 
 def _frame(value: bytes) -> int:
-    """Returns the length of the frame before JSON; 0 if there is none."""
+    """Returns the length of the frame before JSON; 0 without one."""
     length = LENGTHS.get(value[0], 0) if value else 0
     return length if length and _OBJECT.match(value, length) is not None else 0
 

@@ -44,7 +44,7 @@ class SchemaImporter:
 
     @property
     def query(self) -> str:
-        """What the accents depend on beside the registry."""
+        """The texts that the accents depend on, without the registry."""
         accents = (accent.text for accent in self.source.accents)
         return "\n".join([*map(str, self.source.attributes), *accents])
 

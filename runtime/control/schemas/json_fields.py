@@ -41,9 +41,9 @@ class _Reader:
     documents: Mapping[str, Any]
 
     def resolved(self, node: _Node, document: str) -> tuple[_Node, str]:
-        """Returns the schema that a reference names, with the properties beside the reference, and its document.
+        """Returns the schema that a reference names, with the other properties of the reference, and its document.
 
-        Raises `ValueError` if there is none.
+        Raises `ValueError` without one.
         """
         for _ in range(_DEEPEST):
             if not isinstance(reference := node.get("$ref"), str):

@@ -23,7 +23,7 @@ from cedilla.runtime.control.schemas.registry_changes import (
 )
 
 _Statement = tuple[str, str]
-"""What a part of an accent states, in one word, and its attribute."""
+"""The subject of a part of an accent, in one word, and its attribute."""
 _WORDS = {
     syntax.RenameAttribute: "name",
     syntax.SetUnit: "unit",

@@ -41,14 +41,14 @@ class Window(Node):
 
 
 def _windows_of(o: Any, value: Any) -> Iterable[int | None]:
-    """Returns the numbers of the windows that contain a value; `None` if there are none."""
+    """Returns the numbers of the windows that contain a value; `None` without one."""
     if o.calendar is None:
         return _window_numbers(value, o.length, o.step)
     return [None if value is None else o.calendar.number(int(control(value)))]
 
 
 def _window_numbers(value: Any, length: Fraction, step: Fraction) -> Iterable[int | None]:
-    """Returns the 64-bit numbers of the windows that contain a value; `None` if there are none."""
+    """Returns the 64-bit numbers of the windows that contain a value; `None` without one."""
     if value is None or is_odd(value):
         return [None]
     value = value if isinstance(value, float) else control(value)
