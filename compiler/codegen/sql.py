@@ -20,11 +20,14 @@ def expression(
     leaf: Callable[[Any], str],
     columns: Mapping[str, str] | None = None,
     large: Large | None = None,
+    *,
+    hides: bool = True,
 ) -> str:
     """Returns SQL for the leaf of each row. Pieces are searched in a balanced way, points by hashing.
 
     `types`: attribute -> type of its constants. `leaf`: leaf -> SQL. `columns`: attribute -> SQL, if it is
-    not the column of that name. `large` writes levels with many points as tables.
+    not the column of that name. `large` writes levels with many points as tables. `hides`: constants are hidden from
+    the engine, if it compiles code.
     """
     memo: dict[int, str] = {}
 
@@ -41,7 +44,7 @@ def expression(
         type_ = types.get(name, LONG)
         zero = _zero(value, type_)
         cuts = tuple(map(type_.within, node.cuts))
-        texts = [_hidden_constant(type_, bound, zero) for bound, _ in cuts]
+        texts = [_hidden_constant(type_, bound, zero) if hides else type_.sql(bound) for bound, _ in cuts]
         # A comparison with ⊥ is not true, so ⊥ falls into the first piece, or the last.
         up = node.undefined == node.pieces[0]
         ordinary = _search(value, cuts, texts, [written(piece) for piece in node.pieces], up=up)
@@ -77,9 +80,11 @@ def predicate(
     types: Mapping[str, Type],
     columns: Mapping[str, str] | None = None,
     large: Large | None = None,
+    *,
+    hides: bool = True,
 ) -> str:
     """Returns SQL that is true if a row lies in a region; never null. Other parameters: as for `expression`."""
-    tests = [expression(part, types, truth, columns, large) for part in alternatives(region)]
+    tests = [expression(part, types, truth, columns, large, hides=hides) for part in alternatives(region)]
     return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from enum import IntEnum
-from fractions import Fraction
+from functools import lru_cache
 from operator import eq
 
 from attrs import field, frozen
@@ -39,34 +39,42 @@ History = tuple[Affine, ...]
 ORIGINAL: History = (IDENTITY,)
 NO_FEEDER: History = ()
 
+_MAX_PAIRS = 4096
+"""Pairs of histories whose common one is cached: an epoch asks for most pairs of the epoch before."""
 
+
+@lru_cache(_MAX_PAIRS)
 def _common(a: History, b: History) -> History:
     """Returns the longest common subsequence of two histories; a function may occur twice in one.
 
     For example, one sensor has been altered from °C to °F and to K, another only to °F:
 
+    >>> from fractions import Fraction
     >>> celsius, fahrenheit, kelvin = IDENTITY, Affine(Fraction(9, 5), 32), Affine(1, Fraction("273.15"))
     >>> _common((celsius, fahrenheit, kelvin), (celsius, fahrenheit)) == (celsius, fahrenheit)
     True
     >>> _common((celsius, fahrenheit, kelvin), (celsius, kelvin)) == (celsius, kelvin)
     True
     """
-    alike = next((i for i, (f, g) in enumerate(zip(a, b, strict=False)) if f != g), None)
-    if alike is None:  # one input is only late
-        return min(a, b, key=len)
+    shorter = min(a, b, key=len)
+    if a[: len(shorter)] == b[: len(shorter)]:  # one input is only late
+        return shorter
+    alike = next(i for i, (f, g) in enumerate(zip(a, b, strict=False)) if f != g)
     below: list[History] = [()] * (len(b) + 1)
     for f in reversed(a[alike:]):
         row: list[History] = [()] * (len(b) + 1)
         for j in reversed(range(alike, len(b))):
             both = (f, *below[j + 1]) if f == b[j] else ()
-            row[j] = max(both, below[j], row[j + 1], key=_length)
+            row[j] = _longer(_longer(both, below[j]), row[j + 1])
         below = row
     return a[:alike] + below[alike]
 
 
-def _length(history: History) -> tuple[int, list[tuple[Fraction, Fraction]]]:
-    """Sorts histories in a total order, so that ties do not depend on the order of inputs."""
-    return len(history), [(f.slope, f.shift) for f in history]
+def _longer(a: History, b: History) -> History:
+    """Returns the longer history. A total order decides ties, so that they do not depend on the order of inputs."""
+    if len(a) != len(b) or a == b:
+        return max(a, b, key=len)
+    return max(a, b, key=lambda history: [(f.slope, f.shift) for f in history])
 
 
 PRESENT_IF_ANY = regions.lattice(max, neutral=ABSENT, absorbing=PRESENT)
@@ -233,12 +241,12 @@ def map_history(tree: Tree, change: Callable[[Affine], Affine]) -> Tree:
 
     Returns the same object if nothing changes, or if the same change was made before.
     """
-    new = {history: tuple(change(f) for f in history) for history in regions.leaves(tree)}
-    if all(history == changed for history, changed in new.items()):
-        return tree
-    return _replaced(tree, frozenset(new.items()))
+    functions = dict.fromkeys(f for history in regions.leaves(tree) for f in history)
+    new = {f: changed for f in functions if (changed := change(f)) != f}
+    return _replaced(tree, frozenset(new.items())) if new else tree
 
 
 @regions.remembered
-def _replaced(tree: Tree, new: frozenset[tuple[History, History]]) -> Tree:
-    return regions.map_leaves(tree, dict(new).__getitem__)
+def _replaced(tree: Tree, new: frozenset[tuple[Affine, Affine]]) -> Tree:
+    changed = dict(new)
+    return regions.map_leaves(tree, lambda history: tuple(changed.get(f, f) for f in history))

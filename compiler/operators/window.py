@@ -185,7 +185,11 @@ class Window(Operator):
         if not self._tells_apart(tree):
             return tree
         target = name or self.names[0]
-        return regions.reshape(tree, lambda box: self._image(box, domain, target), operation, start)
+
+        def image(box: dict[str, Tree]) -> Iterator[Box]:
+            return self._image(box, domain, target)
+
+        return regions.reshape_values(tree, self.on, image, operation, start)
 
     def _image(self, box: dict[str, Tree], domain: Domain, name: str) -> Iterator[Box]:
         rest = {name: members for name, members in box.items() if name != self.on}

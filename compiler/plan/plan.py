@@ -13,6 +13,7 @@ from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.shared.base import Kind
 from cedilla.compiler.operators.shared.reactions import SCALED, Probe
+from cedilla.compiler.plan.derived_facts import DerivedFacts
 from cedilla.compiler.plan.formats import FORMATS, FormatKind
 from cedilla.compiler.plan.sources import Source
 from cedilla.compiler.regions.affine import Affine
@@ -253,6 +254,11 @@ class Plan:
         return reaction
 
     @cached_property
+    def derived(self) -> DerivedFacts:
+        """Returns what gives the facts of operators, and remembers the last ones."""
+        return DerivedFacts()
+
+    @cached_property
     def start(self) -> dict[str, Facts]:
         """The facts of every relation when the query starts."""
         return derive(self, {s.name: s.facts(self.droppable[s.name]) for s in self.sources})
@@ -287,7 +293,7 @@ def derive(
     facts = dict(sources)
     for operator in plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
-        facts[operator.name] = operator.facts(inputs, (state or {}).get(operator.name, NO_STATE))
+        facts[operator.name] = plan.derived.of(operator, inputs, (state or {}).get(operator.name, NO_STATE))
     return facts
 
 
@@ -299,7 +305,7 @@ def changed_by_state(
     for operator in plan.operators:
         if operator.name == name or not changed.keys().isdisjoint(operator.inputs):
             inputs = tuple(changed.get(of, facts[of]) for of in operator.inputs)
-            now = operator.facts(inputs, state.get(operator.name, NO_STATE))
+            now = plan.derived.of(operator, inputs, state.get(operator.name, NO_STATE))
             if now != facts[operator.name]:
                 changed[operator.name] = now
     return changed

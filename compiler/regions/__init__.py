@@ -4,6 +4,7 @@ In: values, intervals, domains. Out: trees and increasing affine functions. Tree
 presence and history as functions of a tuple. Imports nothing of ours.
 """
 
+from cedilla.compiler.regions.combining import Operation, combine, too_many_cases
 from cedilla.compiler.regions.decomposition import (
     attributes,
     boxes,
@@ -14,6 +15,7 @@ from cedilla.compiler.regions.decomposition import (
     remembered,
 )
 from cedilla.compiler.regions.levels import (
+    CELL,
     PARTITION,
     POSITION,
     UNDEFINED,
@@ -33,16 +35,15 @@ from cedilla.compiler.regions.quantifiers import (
     forall,
     is_empty,
     possible_difference,
+    possible_leaves,
     quantify,
 )
-from cedilla.compiler.regions.reshaping import coalesced, reshape, transform
+from cedilla.compiler.regions.reshaping import coalesced, reshape, reshape_values, transform
 from cedilla.compiler.regions.trees import (
     INTERSECTION,
     UNION,
-    Operation,
     changed,
     choose,
-    combine,
     complement,
     difference,
     intersection,
@@ -51,7 +52,6 @@ from cedilla.compiler.regions.trees import (
     map_children,
     map_leaves,
     restricted,
-    too_many_cases,
     union,
     update,
     within,
@@ -61,6 +61,7 @@ from cedilla.compiler.regions.value_sets import Box, box, ceiling, defined, inte
 
 __all__ = [
     "ANYTHING",
+    "CELL",
     "INTERSECTION",
     "PARTITION",
     "POSITION",
@@ -102,10 +103,12 @@ __all__ = [
     "map_leaves",
     "order",
     "possible_difference",
+    "possible_leaves",
     "quantify",
     "remembered",
     "renamed",
     "reshape",
+    "reshape_values",
     "restricted",
     "too_many_cases",
     "transform",

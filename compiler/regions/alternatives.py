@@ -7,16 +7,18 @@ run sooner.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from immutables import Map
 
 from cedilla.compiler.regions import (
+    CELL,
     Level,
     Operation,
     Tree,
     combine,
+    complement,
     difference,
     is_small,
     make_level,
@@ -57,6 +59,27 @@ def alternatives(region: Tree) -> list[Tree]:
     return [*parts, region]
 
 
+_LARGE, _MAX_POINTS = 16 * CELL, 64
+"""The weight above which a simpler tree pays, and the most points of such a tree."""
+
+
+def narrowed(tree: Tree, region: Callable[[], Tree]) -> Tree:
+    """Returns a simpler tree that equals this one inside a region, if this one is large. Only then `region`
+    is called.
+
+    For example, tuples of an epoch lie between two times, so that few of many accents by time concern them:
+
+    >>> from cedilla.compiler.regions import interval
+    >>> hours = Level("ts", 0, tuple((hour, 0) for hour in range(1, 100)), tuple(range(100)))
+    >>> print(narrowed(hours, lambda: interval("ts", (7, 0), (8, 1))))
+    ts = 8: 8, else 7
+    """
+    if not isinstance(tree, Level) or tree.weight <= _LARGE or len(tree.points) > _MAX_POINTS:
+        return tree  # many points are a table, which stays
+    outside = complement(region())
+    return tree if outside is False else _simplified(tree, outside)
+
+
 def _everywhere(node: Level) -> Tree | None:
     """Returns the child of a level that lies in all its children, or `None` if there is no such child."""
     if not is_small(node, _MAX_SEARCHED):
@@ -74,7 +97,7 @@ def _besides(node: Level, rest: Tree) -> Tree:
 
 
 def _simplified(region: Tree, rest: Tree) -> Tree:
-    """Returns a region of fewer levels that equals `region` outside of `rest`."""
+    """Returns a tree of fewer levels that equals `region` outside of `rest`."""
     outside = _filled(combine(region, rest, _OUTSIDE))
     return False if outside is _ANYTHING else outside
 

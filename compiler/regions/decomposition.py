@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import wraps
 from itertools import chain
 from typing import Any, TypeVar
 
 from immutables import Map
 
-from cedilla.compiler.regions.levels import UNDEFINED, Level, Tree, Value, make_level
-from cedilla.compiler.regions.trees import MAX_DEPTH, SHALLOW, too_many_cases
+from cedilla.compiler.regions.combining import MAX_DEPTH, SHALLOW, too_many_cases
+from cedilla.compiler.regions.levels import CELL, UNDEFINED, Bound, Level, Tree, Value, make_level
 
 
 def boxes(tree: Tree) -> Iterator[tuple[dict[str, Tree], Any]]:
@@ -74,9 +74,14 @@ def attributes(tree: Tree) -> frozenset[str]:
 
 
 _MEMO_SIZE = 64
-_MIN_POINTS = 64  # points of a tree whose results are worth caching
+_LEAST = 16
+"""The points, or the cells, of a tree whose results are worth caching."""
 
 Result = TypeVar("Result")
+
+
+def _is_large(tree: Tree) -> bool:
+    return isinstance(tree, Level) and (len(tree.points) > _LEAST or tree.weight > _LEAST * CELL)
 
 
 def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
@@ -89,7 +94,7 @@ def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
 
     @wraps(function)
     def cached(*arguments: Tree) -> Result:
-        if not any(isinstance(tree, Level) and len(tree.points) > _MIN_POINTS for tree in arguments):
+        if not any(map(_is_large, arguments)):
             return function(*arguments)
         key = tuple(id(argument) if isinstance(argument, Level) else argument for argument in arguments)
         if key not in memo:
@@ -144,18 +149,39 @@ def cells(tree: Tree) -> dict[Any, Tree]:
 
 
 def _cells(node: Level, of: Callable[[Tree], dict[Any, Tree]]) -> dict[Any, Tree]:
-    pieces, undefined = [of(piece) for piece in node.pieces], of(node.undefined)
-    points: dict[Any, dict[Value, Tree]] = {}
-    for value, child in node.points.items():
-        for leaf, where in of(child).items():
-            points.setdefault(leaf, {})[value] = where
+    undefined, pieces = of(node.undefined), _by_leaf(enumerate(node.pieces), of)
+    points = _by_leaf(node.points.items(), of)
     regions: dict[Any, Tree] = {}
-    for leaf in dict.fromkeys(leaf for part in (*pieces, undefined, points) for leaf in part):
+    for leaf in dict.fromkeys((*pieces, *undefined, *points)):
         at_leaf = points.get(leaf, {})
-        if any(leaf in piece for piece in pieces):
+        if leaf in pieces:
             at_leaf = {value: at_leaf.get(value, False) for value in node.points}
-        outside = [piece.get(leaf, False) for piece in pieces]
-        regions[leaf] = make_level(
-            node.attribute, undefined.get(leaf, False), node.cuts, outside, Map(at_leaf)
-        )
+        cuts, outside = _runs(node, pieces.get(leaf, {}))
+        regions[leaf] = make_level(node.attribute, undefined.get(leaf, False), cuts, outside, Map(at_leaf))
     return regions
+
+
+def _by_leaf(
+    children: Iterable[tuple[Any, Tree]], of: Callable[[Tree], dict[Any, Tree]]
+) -> dict[Any, dict[Any, Tree]]:
+    """Returns for each leaf the children that have it, with the region where it holds below each."""
+    result: dict[Any, dict[Any, Tree]] = {}
+    for key, child in children:
+        for leaf, where in of(child).items():
+            result.setdefault(leaf, {})[key] = where
+    return result
+
+
+def _runs(node: Level, at: Mapping[int, Tree]) -> tuple[list[Bound], list[Tree]]:
+    """Returns the cuts and the pieces of a level that has these trees at some of a level's pieces, else `False`. The
+    cost grows with these only."""
+    cuts: list[Bound] = []
+    pieces = [at.get(0, False)]
+    for index, where in at.items():
+        if index > 0:
+            cuts.append(node.cuts[index - 1])
+            pieces.append(where)
+        if index < len(node.cuts) and index + 1 not in at:
+            cuts.append(node.cuts[index])
+            pieces.append(False)
+    return cuts, pieces

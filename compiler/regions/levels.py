@@ -12,8 +12,9 @@ the same however many there are.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from operator import is_
 from typing import Any
 
 from attrs import field, frozen
@@ -83,13 +84,13 @@ class Level:
             object.__setattr__(self, "inner", inner)
         if self.nested < 0:
             object.__setattr__(self, "nested", weight_below(self.points.values()) if self.points else 0)
-        weight = self.nested
         between = self.undefined is self.pieces[0] or self.undefined is self.pieces[-1]  # as it is written
-        for child in self.pieces if between else (self.undefined, *self.pieces):
-            if isinstance(child, Level):
-                weight += child.weight + CELL * min(len(child.points), _MOST_CASES)
-            else:
-                weight += CELL
+        children = self.pieces if between else (self.undefined, *self.pieces)
+        weight = self.nested + CELL * len(children)
+        if self.inner:  # else all children are leaves
+            for child in children:
+                if isinstance(child, Level):
+                    weight += child.weight + CELL * (min(len(child.points), _MOST_CASES) - 1)
         object.__setattr__(self, "weight", weight)
 
     def at(self, value: object) -> Tree:
@@ -196,27 +197,65 @@ def make_level(
     True
     """
     remaining = iter(pieces)
-    kept_pieces = [next(remaining)]
-    kept_cuts: list[Bound] = []
+    kept = Pieces(next(remaining), points, None if check is None else {*check})
     for cut, piece in zip(cuts, remaining, strict=True):
-        if kept_cuts and kept_cuts[-1][0] == cut[0]:  # the piece in between is the single value cut[0]
-            points = points if cut[0] in points else points.set(cut[0], kept_pieces[-1])
-            check = None if check is None else {*check, cut[0]}
-            kept_pieces.pop()
-            kept_cuts.pop()
-            cut = (cut[0], 0) if points[cut[0]] == piece else cut  # noqa: PLW2901
-        if piece != kept_pieces[-1]:
-            kept_cuts.append(cut)
-            kept_pieces.append(piece)
-    bounds = tuple(kept_cuts)
-    needless = [
-        v for v in (points if check is None else check) if points[v] == kept_pieces[_piece(bounds, v)]
-    ]
-    if needless:
-        mutation = points.mutate()
-        for value in needless:
-            del mutation[value]
-        points = mutation.finish()
-    if not bounds and not points and undefined == kept_pieces[0]:
-        return undefined
-    return Level(attribute, undefined, bounds, tuple(kept_pieces), points, inner, nested)
+        kept.add(cut, piece)
+    return kept.level(attribute, undefined, inner, nested)
+
+
+class Pieces:
+    """Pieces of a level in the making, in normal form.
+
+    `check`: the points that may equal the piece around them; `None`: all of them.
+    """
+
+    def __init__(self, first: Tree, points: Map[Value, Tree], check: set[Value] | None) -> None:
+        self.cuts: list[Bound] = []
+        self.pieces = [first]
+        self.points = points
+        self.check = check
+
+    def add(self, cut: Bound, piece: Tree) -> None:
+        """Adds the piece that begins at a cut. A piece of a single value becomes a point."""
+        if self.cuts and self.cuts[-1][0] == cut[0]:  # the piece in between is the single value cut[0]
+            value = cut[0]
+            if value not in self.points:
+                self.points = self.points.set(value, self.pieces[-1])
+            if self.check is not None:
+                self.check.add(value)
+            self.pieces.pop()
+            self.cuts.pop()
+            cut = (value, 0) if self.points[value] == piece else cut
+        if piece != self.pieces[-1]:
+            self.cuts.append(cut)
+            self.pieces.append(piece)
+
+    def extend(self, cuts: Sequence[Bound], pieces: Sequence[Tree], *, is_normal: bool) -> None:
+        """Adds pieces. If they are in normal form among themselves, only the first two meet what is there already."""
+        single = min(len(cuts), 2) if is_normal else len(cuts)
+        for cut, piece in zip(cuts[:single], pieces[:single], strict=True):
+            self.add(cut, piece)
+        self.cuts += cuts[single:]
+        self.pieces += pieces[single:]
+
+    def are_of(self, level: Level) -> bool:
+        """Returns True if these are the very pieces of a level."""
+        is_alike = len(self.cuts) == len(level.cuts) and all(map(is_, self.pieces, level.pieces))
+        return is_alike and tuple(self.cuts) == level.cuts
+
+    def level(self, attribute: str, undefined: Tree, inner: frozenset[str], nested: int) -> Tree:
+        """Returns the level, without needless points; a constant one collapses."""
+        bounds, pieces, points = tuple(self.cuts), self.pieces, self.points
+        needless = [
+            v
+            for v in (points if self.check is None else self.check)
+            if points[v] == pieces[_piece(bounds, v)]
+        ]
+        if needless:
+            mutation = points.mutate()
+            for value in needless:
+                del mutation[value]
+            points = mutation.finish()
+        if not bounds and not points and undefined == pieces[0]:
+            return undefined
+        return Level(attribute, undefined, bounds, tuple(pieces), points, inner, nested)

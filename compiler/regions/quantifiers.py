@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from fractions import Fraction
+from typing import Any
 
 from attrs import frozen
 
+from cedilla.compiler.regions.combining import ANY, Operation, align, combine
 from cedilla.compiler.regions.levels import Bound, Level, Tree, Value
-from cedilla.compiler.regions.trees import (
-    ANY,
-    INTERSECTION,
-    UNION,
-    Operation,
-    align,
-    combine,
-    difference,
-    map_children,
-)
+from cedilla.compiler.regions.trees import INTERSECTION, UNION, difference, map_children
 from cedilla.compiler.regions.value_sets import ceiling
 
 
@@ -116,6 +109,31 @@ def covers(region: Tree, universe: Universe) -> bool:
 def is_empty(region: Tree, universe: Universe) -> bool:
     """Returns True if no possible tuple lies in the region."""
     return quantify(region, None, UNION, universe) is False
+
+
+def possible_leaves(tree: Tree, universe: Universe) -> set[Any]:
+    """Returns the distinct leaves that some possible tuple has.
+
+    >>> from cedilla.compiler.regions import choose, values
+    >>> units = choose(values("s", [1]), "°C", choose(values("s", [2]), "°F", "K"))
+    >>> sorted(possible_leaves(units, {"s": Domain(values("s", [1, 2]))}))
+    ['°C', '°F']
+    """
+    leaves: set[Any] = set()
+    visited: set[int] = set()
+
+    def visit(node: Tree) -> None:
+        if id(node) in visited:
+            return
+        visited.add(id(node))
+        if not isinstance(node, Level):
+            leaves.add(node)
+            return
+        for child in _children(node, universe.get(node.attribute, ANYTHING)):
+            visit(child)
+
+    visit(tree)
+    return leaves
 
 
 def possible_difference(a: Tree, b: Tree, universe: Universe) -> Tree:

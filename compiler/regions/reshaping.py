@@ -8,11 +8,12 @@ from typing import Any
 
 from immutables import Map
 
-from cedilla.compiler.regions.decomposition import boxes
+from cedilla.compiler.regions.combining import Operation, combine
+from cedilla.compiler.regions.decomposition import attributes, boxes, groups
 from cedilla.compiler.regions.function import Function
 from cedilla.compiler.regions.levels import Level, Tree, Value, make_level, order
 from cedilla.compiler.regions.quantifiers import ANYTHING, Universe
-from cedilla.compiler.regions.trees import Operation, combine, map_children, map_leaves
+from cedilla.compiler.regions.trees import folded, map_children, map_leaves
 from cedilla.compiler.regions.value_sets import Box, box
 
 
@@ -104,7 +105,7 @@ def reshape(
 ) -> Tree:
     """Returns the image of a tree under a map of boxes.
 
-    `operation` combines the leaves where images overlap.
+    `operation` combines the leaves where images overlap; `start` is neutral to it.
 
     For example, the values of `a` and `b` may have changed places, or not:
 
@@ -115,11 +116,44 @@ def reshape(
     >>> print(reshape(region, both, UNION, False))
     a = 1: (b = 2: True, else False), a = 2: (b = 1: True, else False), else False
     """
-    result = start
-    for conditions, leaf in boxes(tree):
-        if leaf == start:
-            continue
-        for image in change(conditions):
-            inside = map_leaves(box(image), lambda hit, leaf=leaf: leaf if hit else start)
-            result = combine(result, inside, operation)
-    return result
+    images = [
+        map_leaves(box(image), lambda hit, leaf=leaf: leaf if hit else start)
+        for conditions, leaf in boxes(tree)
+        if leaf != start
+        for image in change(conditions)
+    ]
+    return folded(images, operation, start)
+
+
+def reshape_values(
+    tree: Tree,
+    attribute: str,
+    change: Callable[[dict[str, Tree]], Iterable[Box]],
+    operation: Operation,
+    start: Tree,
+) -> Tree:
+    """Returns `reshape` for a map of boxes that reads and changes conditions on one attribute only.
+
+    Levels above those of the attribute are taken apart once each, not once for each box below them.
+    """
+    memo: dict[int, Tree] = {}
+
+    def of(node: Tree) -> Tree:
+        if not isinstance(node, Level) or attribute not in attributes(node):
+            return node
+        if id(node) not in memo:
+            if node.attribute == attribute:
+                memo[id(node)] = reshape(node, change, operation, start)
+            else:
+                parts = [_within(of(child), where, start) for child, where in groups(node)]
+                memo[id(node)] = folded(parts, operation, start)
+        return memo[id(node)]
+
+    return of(tree)
+
+
+def _within(tree: Tree, where: Tree, outside: Tree) -> Tree:
+    def shortcut(inside: Tree, region: Tree) -> Tree | None:
+        return outside if region is False else inside if region is True else None
+
+    return combine(tree, where, Operation(shortcut, lambda a, b: a if b else outside))

@@ -33,7 +33,8 @@ class MarkerLine:
 
     `translate`: converts it to the wire format, over the attributes that exist at its position; `None` if `text` is in
     that format. `partition`: the partition of the topic to which it applies. `next`: the position of the following
-    line, if known. `in_data`: it is among the tuples of a stream that takes markers from a folder only.
+    line, if known. `in_data`: it is among the tuples of a stream that takes markers from a folder only. `begin`: the
+    position of the first marker before it without a tuple in between, from which it holds as well; `None`: its own.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class MarkerLine:
     partition: int | None = None
     next: int | None = field(default=None, eq=False)
     in_data: bool = field(default=False, eq=False)
+    begin: int | None = field(default=None, eq=False)
 
     @property
     def is_meant(self) -> bool:

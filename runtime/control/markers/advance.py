@@ -32,6 +32,7 @@ from cedilla.runtime.control.markers.marker_groups import (
     GroupedMarker,
     MarkerGroup,
     apply_group,
+    begins,
     group_at,
 )
 from cedilla.runtime.control.markers.one_accent import EpochMustEnd, expecting, with_accent
@@ -123,10 +124,12 @@ def advance(
     for source in plan.sources:
         every = new_markers.get(source.name, ())
         markers, at = [m for m in every if not m.in_data] if source.markers_only else every, 0
+        since = begins(markers)
         while at < len(markers) and source.name not in result.stops:
-            group = group_at(source, result.states[source.name], markers, at)
+            group = group_at(source, result.states[source.name], markers, at, since)
             if group is None:
-                result, at = _with_next(plan, result, source.name, markers[at], location_of), at + 1
+                marker = evolve(markers[at], begin=since[at])
+                result, at = _with_next(plan, result, source.name, marker, location_of), at + 1
             else:
                 result, at = (
                     _with_group(plan, result, source.name, group, group.members, location_of),
@@ -165,7 +168,8 @@ def _with_group(
     if len(members) < MIN_GROUP:
         for member in members:
             if source not in result.stops:
-                result = _with_next(plan, result, source, member.marker, location_of)
+                marker = evolve(member.marker, begin=member.begin)
+                result = _with_next(plan, result, source, marker, location_of)
         return result
     state = apply_group(result.states[source], group, members, partial(location_of, source), check)
     if state is not None:
@@ -314,12 +318,13 @@ def _applied(
     plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, location: str
 ) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
     state = states[source]
+    begin = marker.position if marker.begin is None else marker.begin
     if marker.kind == "punctuation":
         declared = plan.source_of[source]
         punctuation = read_punctuation(declared, state, marker.wire(state.field_types))
         state = with_ownership(state, declared, punctuation.pattern, marker)
         punctuation = evolve(punctuation, pattern=within(punctuation.pattern, marker.partition))
-        return state.punctuate(punctuation, marker.position), "punctuation", ()
+        return state.punctuate(punctuation, begin), "punctuation", ()
     text = marker.wire(state.field_types)
     if (change := read_epoch_change(state, text)) is not None:
         if changes(state, plan.source_of[source], change):
@@ -331,7 +336,7 @@ def _applied(
     state = with_superseded(state, accent)
     warnings = tuple(with_statement(source, warning) for warning in warnings_about(state, accent))
     check_doubtful(plan.settings, warnings)
-    after = with_accent(state, accent, marker.position, location)
+    after = with_accent(state, accent, begin, location)
     if marker.position > 0 and (before := expecting(state, accent, after)) is not None:
         raise EpochMustEnd(before)
     live = regions.difference(state.canonical(accent.description), state.closed)

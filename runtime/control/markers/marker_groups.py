@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from attrs import evolve, frozen
 from immutables import Map
@@ -34,7 +34,7 @@ from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.control.accents.trees import Altered, positions_after, restrict_to
 from cedilla.runtime.control.markers.one_accent import EpochMustEnd, alters_of, check_add, misnamed
-from cedilla.runtime.control.markers.repeated import standing
+from cedilla.runtime.control.markers.repeated import stand
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_punctuation
 from cedilla.runtime.control.markers.superseded import with_superseded
 from cedilla.runtime.control.markers.warnings import warnings_about
@@ -88,17 +88,36 @@ class MarkerGroup:
     members: Sequence[GroupedMarker]
 
 
+def begins(markers: Sequence[MarkerLine]) -> list[int]:
+    """Returns for each marker the position of the first one before it without a tuple in between.
+
+    All of them hold from there on, so that a run of markers cuts the epoch at one position.
+
+    >>> begins([MarkerLine("accent", "", position, next=position + 1) for position in (2, 3, 4, 9)])
+    [2, 2, 2, 9]
+    """
+    positions: list[int] = []
+    after = None
+    for marker in markers:
+        is_next = after == marker.position and marker.kind in get_args(Kind)
+        positions.append(positions[-1] if is_next else marker.position)
+        after = marker.next if marker.kind in get_args(Kind) else None
+    return positions
+
+
 def group_at(
-    source: Source, state: SourceState, markers: Sequence[MarkerLine], at: int
+    source: Source, state: SourceState, markers: Sequence[MarkerLine], at: int, begins: Sequence[int]
 ) -> MarkerGroup | None:
-    """Returns the group of markers that starts at an index, parsed at `state`; `None` if there are too few.
+    """Returns the group of markers that starts at an index, parsed at `state`; `None` if there are too few. `begins`:
+    of all markers.
 
     >>> from cedilla.compiler.compile import compile_query
     >>> plan = compile_query('stream r(s: int, t: double) from json "r"; emit r to json "out";').plan
     >>> source = plan.source_of["r"]
     >>> state = SourceState.start(source, plan.droppable["r"])
     >>> def group(*texts: str) -> MarkerGroup | None:
-    ...     return group_at(source, state, [MarkerLine("accent", text, at) for at, text in enumerate(texts)], 0)
+    ...     lines = [MarkerLine("accent", text, at) for at, text in enumerate(texts)]
+    ...     return group_at(source, state, lines, 0, begins(lines))
     >>> altered = [f"[[s = {s}, alter(t, y -> y * {s})]]" for s in (2, 3, 4)]
     >>> dropped = [f"[[s = {s}, -(t)]]" for s in (2, 4, 5)]
     >>> [(member.value, member.parsed.round) for member in group(*altered, *dropped).members]
@@ -113,24 +132,20 @@ def group_at(
     claims = source.partitioned is not None and first.partition is not None
     if (kind != "accent" and kind != "punctuation") or claims:
         return None
-    begins = [_POINT.match(marker.text) for marker in markers[at : at + MIN_GROUP]]
-    names = {None if begin is None else begin[1] for begin in begins}
-    if len(begins) < MIN_GROUP or len(names) > 1 or (name := names.pop()) is None:
+    matches = [_POINT.match(marker.text) for marker in markers[at : at + MIN_GROUP]]
+    names = {None if match is None else match[1] for match in matches}
+    if len(matches) < MIN_GROUP or len(names) > 1 or (name := names.pop()) is None:
         return None
     if (type_ := state.types.get(name)) is None or name in state.names.of:
         return None
     parser = _GroupParser(source, state, name, type_)
     members: list[GroupedMarker] = []
-    before, begin = None, first.position
-    for marker in islice(markers, at, None):
+    for marker, begin in islice(zip(markers, begins, strict=True), at, None):
         if marker.kind != kind or marker.partition != first.partition:
             break
-        if before is None or before.next != marker.position:
-            begin = marker.position
         if (member := parser.member(marker, begin)) is None:
             break
         members.append(member)
-        before = marker
     return MarkerGroup(name, kind, first.partition, members) if len(members) >= MIN_GROUP else None
 
 
@@ -372,7 +387,7 @@ def _is_repeated(state: SourceState, name: str, functions: Tree, live: Tree) -> 
         return False if a is False else None
 
     def is_standing(function: Any, history: Any) -> bool:
-        return function is not False and function in standing(history)
+        return function is not False and function in stand(history)
 
     applied_to = regions.restricted(functions, alive)
     twice = regions.combine(applied_to, state.units[name], Operation(shortcut, is_standing))

@@ -21,7 +21,7 @@ from cedilla.compiler.facts.facts import (
 )
 from cedilla.compiler.facts.markers import accent_text, punctuation_text
 from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe
-from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.runtime.connectors.records.marker_files import Markers
 from cedilla.runtime.control.descriptions.boxes import accents_of, simple_boxes
 from cedilla.runtime.control.descriptions.translation import mapped_into, translate
@@ -304,15 +304,14 @@ def _alters(
         target: Tree = IDENTITY if original_units else next_functions(units, old, earlier.get(name, NONE))
         if target is old:
             continue
+        if not (changes := _changes(target, old)):
+            continue
         named = name in names.units
         closed_for_readers = named and _surely_closed(closed, before.scale, after.universe)
-        change = regions.combine(target, old, _CHANGE)
         # A Drop that extended into closed tuples may have removed it for readers.
-        readers_have = _may_be(before.present.get(name, ABSENT))
-        for function, cell in regions.cells(change).items():
-            if function.is_identity:
-                continue
-            live = regions.difference(regions.intersection(cell, readers_have), after.dead(name))
+        readers_have, dead = _may_be(before.present.get(name, ABSENT)), after.dead(name)
+        for function, cell in changes.items():
+            live = regions.difference(regions.intersection(cell, readers_have), dead)
             live = regions.exists(live, {name}, after.universe)
             nowhere = regions.union(after.closed, _unfed(units, scale.get(name, IDENTITY), live, always))
             nowhere = regions.intersection(nowhere, readers_have)
@@ -391,8 +390,8 @@ def _unfed(units: Tree, scale: Tree, live: Tree, always: frozenset[str]) -> Tree
     have.
     """
     unfed = [regions.complement(regions.defined(name)) for name in always & regions.attributes(live)]
-    if NO_FEEDER in regions.leaves(units):
-        unfed.append(regions.map_leaves(units, lambda history: history == NO_FEEDER))
+    if (region := _without_feeder(units)) is not False:
+        unfed.append(region)
     if not unfed:
         return False
     units_there = [leaf for leaf in regions.leaves(regions.restricted(scale, live)) if leaf is not False]
@@ -402,7 +401,19 @@ def _unfed(units: Tree, scale: Tree, live: Tree, always: frozenset[str]) -> Tree
     return regions.intersection(regions.union(*unfed), in_units)
 
 
+@regions.remembered
+def _without_feeder(units: Tree) -> Tree:
+    return regions.map_leaves(units, lambda history: history == NO_FEEDER)
+
+
 _CHANGE = Operation(lambda a, b: IDENTITY if a is b else None, lambda new, old: new.after(old.inverse()))
+
+
+@regions.remembered
+def _changes(target: Tree, old: Tree) -> dict[Affine, Tree]:
+    """Returns the functions from values in the old units to those in the new ones, each with its cells."""
+    cells = regions.cells(regions.combine(target, old, _CHANGE))
+    return {function: cell for function, cell in cells.items() if not function.is_identity}
 
 
 @regions.remembered

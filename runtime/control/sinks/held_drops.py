@@ -69,10 +69,10 @@ def held_drops(
     for operator in epoch.plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
         closed_by_state = state.get(operator.name, NO_STATE)
-        now = operator.facts(inputs, closed_by_state)
+        now = epoch.plan.derived.of(operator, inputs, closed_by_state)
         if operator.stateful and (waiting := _waiting(epoch, operator.name, during[operator.name], now)):
             state[operator.name] = evolve(closed_by_state, retained=waiting)
-            now = operator.facts(inputs, state[operator.name])
+            now = epoch.plan.derived.of(operator, inputs, state[operator.name])
         facts[operator.name] = now
     return state, facts
 

@@ -13,7 +13,7 @@ from cedilla.compiler.changes import Add, Alter, Change, Drop, Missing, Rename, 
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Domain, Level, Tree
-from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.composition import parts
 from cedilla.runtime.control.accents.codes import active_recodes
 from cedilla.runtime.control.sources.partitions import described
@@ -35,25 +35,44 @@ def active_accents(
     names: UnitNames,
 ) -> Iterator[Described]:
     """Yields attributes that came or went, and units, each with its region, including closed tuples."""
-    for name, tree in present.items():
-        before = start.get(name, ABSENT)
-        yield Add(name, facts.types[name], names.units.get(name)), _came(before, tree)
-        yield Drop(name), _went(before, tree)
+    yield from _present(facts, start, present, names)
     for name, tree in scale.items():
         for function, cell in _cells(tree).items():
             if not function.is_identity:
                 yield Alter(name, function, names.of(name, function)), cell
 
 
+def _present(
+    facts: Facts, start: Mapping[str, Tree], present: Mapping[str, Tree], names: UnitNames
+) -> Iterator[Described]:
+    for name, tree in present.items():
+        before = start.get(name, ABSENT)
+        yield Add(name, facts.types[name], names.units.get(name)), _came(before, tree)
+        yield Drop(name), _went(before, tree)
+
+
 def of_source(
     source: Source, state: SourceState, names: UnitNames = NO_NAMES
 ) -> tuple[Facts, Iterator[Described]]:
     """Returns the facts of a source and the accents in force there, including growths of its domains."""
+    facts = _described_facts(state)
+    start, scale = source.facts(frozenset()).present, _scale(state)
+    accents = active_accents(facts, start, facts.present, scale, names)
+    return facts, chain(_of_source_alone(source, state), accents)
+
+
+def _described_facts(state: SourceState) -> Facts:
     facts = state.facts_by_partition()
-    facts = evolve(facts, types=described(facts))
-    scale = {name: _latest(tree) for name, tree in state.units.items()}
-    accents = active_accents(facts, source.facts(frozenset()).present, facts.present, scale, names)
-    return facts, chain(
+    return evolve(facts, types=described(facts))
+
+
+def _scale(state: SourceState) -> dict[str, Tree]:
+    return {name: _latest(tree) for name, tree in state.units.items()}
+
+
+def _of_source_alone(source: Source, state: SourceState) -> Iterator[Described]:
+    """Yields the accents in force that no output announces."""
+    return chain(
         _grown(source, state),
         _formed(source, state),
         _renamed(state),
@@ -61,7 +80,6 @@ def of_source(
         _bent(state),
         _missing(state),
         _swapped(state),
-        accents,
     )
 
 
@@ -128,10 +146,30 @@ def _formed(source: Source, state: SourceState) -> Iterator[Described]:
 
 def count(source: Source, state: SourceState) -> int:
     """Returns the number of accents in force at a source, which is the number of lines that `status` prints."""
-    facts, accents = of_source(source, state)
+    facts, start = _described_facts(state), source.facts(frozenset()).present
+    accents = chain(_of_source_alone(source, state), _present(facts, start, facts.present, NO_NAMES))
     is_over = regions.is_empty(regions.complement(facts.closed), facts.universe)
     ending = None if is_over else regions.attributes(facts.closed)
-    return sum(_is_live(region, facts, ending) for _, region in accents)
+    functions = sum(_live_functions(tree, facts, ending) for tree in _scale(state).values())
+    return functions + sum(_is_live(region, facts, ending) for _, region in accents)
+
+
+def _live_functions(scale: Tree, facts: Facts, ending: Set[str] | None) -> int:
+    """Returns the number of functions other than the identity that tuples may still have. All are counted in one walk,
+    which is repeated only if a marker has changed or closed a cell. `ending`: as for `_is_live`."""
+    names, live = regions.attributes(scale), scale
+    if ending is None:
+        return 0
+    if not names.isdisjoint(ending):
+        dead = regions.forall(facts.closed, ending - names, facts.universe)
+        live = regions.update(scale, dead, lambda _: IDENTITY)
+    return _functions_of(live, tuple((n, facts.universe[n]) for n in sorted(names & facts.universe.keys())))
+
+
+@regions.remembered
+def _functions_of(scale: Tree, universe: tuple[tuple[str, Domain], ...]) -> int:
+    functions = regions.possible_leaves(scale, dict(universe))
+    return sum(not function.is_identity for function in functions)
 
 
 def _is_live(region: Tree, facts: Facts, ending: Set[str] | None) -> bool:

@@ -23,6 +23,7 @@ from cedilla.compiler.codegen.tables import Coefficients, Table
 from cedilla.compiler.expressions.types import LONG, Type, column
 from cedilla.compiler.regions import Level, Tree, Value
 from cedilla.runtime.engines.spark import costs
+from cedilla.runtime.engines.spark.connect import engine_in
 from cedilla.runtime.engines.spark.frames import is_connect, of_table
 
 Slot = tuple[object, ...]
@@ -104,6 +105,7 @@ class Lookups:
         self._tables = tables
         self._types = types
         self._columns = columns
+        self._hides = engine_in(tables.spark) != "sail"  # which compiles no code
         self._joins: list[tuple[str, str, DataFrame]] = []
 
     def expression(
@@ -118,13 +120,13 @@ class Lookups:
 
         `coefficients` writes a function whose numbers are columns; without it, each function is an expression.
         """
-        return sql.expression(
-            tree, self._types, leaf, self._columns, self._large(purpose, leaf, coefficients)
-        )
+        large = self._large(purpose, leaf, coefficients)
+        return sql.expression(tree, self._types, leaf, self._columns, large, hides=self._hides)
 
     def predicate(self, purpose: Slot, region: Tree) -> str:
         """Returns `sql.predicate` with a table for large regions."""
-        return sql.predicate(region, self._types, self._columns, self._large(purpose, sql.truth, None))
+        large = self._large(purpose, sql.truth, None)
+        return sql.predicate(region, self._types, self._columns, large, hides=self._hides)
 
     def _large(
         self, purpose: Slot, leaf: Callable[[Any], str], coefficients: Coefficients | None

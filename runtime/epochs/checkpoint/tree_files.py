@@ -13,7 +13,7 @@ from attrs import evolve
 from immutables import Map
 
 from cedilla.compiler.facts.facts import History
-from cedilla.compiler.regions import Level, Tree, Value
+from cedilla.compiler.regions import CELL, Level, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.function import Function
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
@@ -40,6 +40,8 @@ class Trees:
     def load(self, slot: str, data: Any, leaf: Callable[[Any], Any]) -> Tree:
         if isinstance(data, dict) and "base" in data:
             base = self.base(slot, data["base"], leaf)
+            if "points" not in data:
+                return base
             points = base.points.update([(_load_value(v), load_tree(c, leaf)) for v, c in data["points"]])
             mutation = points.mutate()
             for value in data["without"]:
@@ -80,9 +82,13 @@ class TreeFiles(StoredTrees):
         return self
 
     def dump(self, slot: str, tree: Tree) -> Any:
-        if not isinstance(tree, Level) or len(tree.points) < costs.TREE_FILE:
+        if not isinstance(tree, Level) or not (
+            len(tree.points) >= costs.TREE_FILE or tree.weight >= CELL * costs.TREE_FILE_CELLS
+        ):
             return dump_tree(tree)
         name, base = self._bases.get(slot, ("", None))
+        if tree is base:
+            return {"base": name}
         limit = len(tree.points) // costs.TREE_FILE_SHARE
         if base is None or (changes := _changes(base, tree, limit)) is None:
             name, changes = f"{self._epoch:012d}-{self._count}-{self._run}.json", ({}, [])
@@ -111,8 +117,10 @@ class TreeFiles(StoredTrees):
 
 
 def _changes(base: Level, tree: Level, limit: int) -> tuple[dict[Any, Tree], list[Any]] | None:
-    """The points that are other than in an older tree, and those that are no more; `None` where they are many."""
-    if base.attribute != tree.attribute:
+    """The points that are other than in an older tree, and those that are no more; `None` where they are many, or where
+    many pieces are others."""
+    is_wide = len(tree.pieces) >= costs.TREE_FILE_PIECES and base.pieces != tree.pieces
+    if base.attribute != tree.attribute or is_wide:
         return None
     if base.points is tree.points:
         return {}, []
@@ -158,10 +166,16 @@ def load_tree(data: Any, leaf: Callable[[Any], Any], points: Map[Value, Tree] | 
 def dump_leaf(leaf: Any) -> Any:
     """A leaf of a tree as JSON values."""
     if isinstance(leaf, Function):
-        return leaf.dump()
+        return _dump_function(leaf)
     if isinstance(leaf, frozenset):
         return [_dump_value(value) for value in sorted(leaf)]
     return [dump_leaf(part) for part in leaf] if isinstance(leaf, tuple) else leaf
+
+
+@lru_cache(CACHE_SIZE)
+def _dump_function(function: Function) -> Any:
+    """A function as JSON values, the same ones for all the histories that it is in."""
+    return function.dump()
 
 
 def load_affine(data: list[str]) -> Affine:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from cedilla.compiler.expressions.types import LARGEST, Type, column
 from cedilla.compiler.expressions.units.altered_decimals import decoded_sql
+from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.alternatives import narrowed
 from cedilla.compiler.regions.composition import Bent, affine_of
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.compiler.regions.value_mapping import ValueMapping
@@ -32,10 +34,12 @@ def without_sentinels(source: str, name: str, state: SourceState, lookups: Looku
     return f"CASE WHEN NOT coalesce({is_sentinel}, false) THEN {column(name)} END AS {column(name)}"
 
 
-def decoded_value(source: str, name: str, state: SourceState, lookups: Lookups) -> str:
+def decoded_value(
+    source: str, name: str, state: SourceState, lookups: Lookups, around: Callable[[], Tree]
+) -> str:
     """Returns SQL for a canonical value: one flat expression over regions, positions and tables of points (design,
-    section 9)."""
-    tree = state.originals.placed.get(name, IDENTITY)
+    section 9). `around`: returns a region around the raw tuples."""
+    tree = narrowed(state.originals.placed.get(name, IDENTITY), around)
     value = column(name)
     if name in state.codes:
         return lookups.expression(

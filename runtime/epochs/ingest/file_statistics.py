@@ -82,6 +82,17 @@ def region_of_tuples(state: SourceState, statistics: StatisticsByFile) -> Tree:
     return regions.box(_sides(merged, altered, unaltered))
 
 
+def region_of_raw(state: SourceState, statistics: StatisticsByFile | None) -> Tree:
+    """Returns a region around the raw tuples of some files, valid or not, by the attributes that decide how others are
+    decoded. It is everything where values come from other fields, or mean undefined."""
+    if statistics is None or state.names.of or state.swaps.here or state.sentinels.here:
+        return True
+    files = [file for file in statistics.values() if file.rows]
+    trees = state.originals.placed.values()
+    deciding = frozenset[str]().union(*map(regions.attributes, trees)) - state.forms.keys()
+    return regions.box(_sides(_merged(files), frozenset(), deciding)) if files else True
+
+
 _MAX_SIDES = 64
 """Maximum number of attributes of such a region: its tree has a level for each of them."""
 

@@ -42,7 +42,7 @@ from cedilla.runtime.epochs.ingest.decoding import (
     in_its_place,
     without_sentinels,
 )
-from cedilla.runtime.epochs.ingest.file_statistics import proven_valid, region_of_tuples
+from cedilla.runtime.epochs.ingest.file_statistics import proven_valid, region_of_raw, region_of_tuples
 from cedilla.runtime.epochs.ingest.heartbeats import (
     LATE_FILE,
     NO_BEATS,
@@ -135,12 +135,14 @@ def read(
     is_whole, now = not (undeclared or part.is_cut), wall_clock.now()
     valid = _valid(source, state, part, batch.statistics, now) if is_whole else None
 
+    around = partial(region_of_raw, state, batch.statistics)
+
     def canonical(narrowed: DataFrame | None = None, *, all_valid: bool) -> DataFrame:
         taken = batch.rows if narrowed is None else narrowed
         rows = in_one_part(spark, taken) if isinstance(taken, pa.Table) else taken
         late = beats.late
         return _canonical(
-            spark, source, state, part, rows, undeclared, all_valid=all_valid, late=late, now=now
+            spark, source, state, part, rows, undeclared, around, all_valid=all_valid, late=late, now=now
         )
 
     def of_conditions(narrow: Callable[[Conditions], DataFrame], conditions: Conditions) -> DataFrame:
@@ -247,13 +249,14 @@ def _canonical(
     part: Slice,
     lines: DataFrame,
     undeclared: Mapping[str, str],
+    around: Callable[[], Tree] = lambda: True,
     *,
     all_valid: bool,
     late: Mapping[int, Fraction],
     now: int,
 ) -> DataFrame:
-    """Returns the canonical tuples of a slice from its raw ones, as `tuples` does. `all_valid`: no tuple is rejected.
-    `late`: that of `Beats`; `now`: the clock of the run."""
+    """Returns the canonical tuples of a slice from its raw ones, as `tuples` does. `around`: returns a region
+    around them. `all_valid`: no tuple is rejected. `late`: that of `Beats`; `now`: the clock of the run."""
     raw = lines.where(condition) if (condition := part.condition(column(POSITION))) else lines
     kept = [*map(column, (*undeclared, CORRUPT, POSITION))]
     if state.names.of:
@@ -273,7 +276,7 @@ def _canonical(
         ]
         raw = testing.joined(raw).selectExpr(*defined, *kept, *noted)
     decoding = Lookups(tables, raw_types, places)
-    decoded = {name: decoded_value(source.name, name, state, decoding) for name in state.types}
+    decoded = {name: decoded_value(source.name, name, state, decoding, around) for name in state.types}
     raw = decoding.joined(raw)
     if beyond := [
         f"WHEN {test} THEN {quote(n)}"

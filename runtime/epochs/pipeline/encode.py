@@ -15,6 +15,7 @@ from cedilla.compiler.expressions.units.altered_decimals import encoded_sql, wri
 from cedilla.compiler.facts.facts import ABSENT, Facts
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.alternatives import narrowed
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.runtime.connectors.formats.element_texts import element_wise
 from cedilla.runtime.control.sinks.announce import SinkState
@@ -23,14 +24,20 @@ from cedilla.runtime.engines.spark.lookups import Lookups, Tables
 
 
 def encoded(
-    frame: DataFrame, sink: SinkState, facts: Facts, during: Facts | None, emit: str = ""
+    frame: DataFrame,
+    sink: SinkState,
+    facts: Facts,
+    during: Facts | None,
+    emit: str = "",
+    around: Callable[[], Tree] = lambda: True,
 ) -> tuple[DataFrame, Columns]:
     """Returns a DataFrame in the units that the sink announced before this epoch (theory 3.3), with one expression for
     each attribute, and its columns.
 
     With `during`, the facts of the current epoch, values are left out inside announced Drops (`set drop = eager`).
     Without it, the frame no longer contains such values. An attribute that exists for no tuple has no column, unless
-    there would be no column at all. `emit`: the sink's name, under which large tables of points are cached.
+    there would be no column at all. `emit`: the sink's name, under which large tables of points are cached. `around`:
+    returns a region around its rows.
 
     After an edit a relation may lack attributes by which the sink announced units: its tuples are undefined on them.
     """
@@ -47,7 +54,7 @@ def encoded(
     for name, kind in columns.items():
         text = lookups.expression(
             ("encoded", emit, name, kind.simpleString()),
-            scale[name],
+            narrowed(scale[name], around),
             *_encoding(name, types[name], written_types[name]),
         )
         texts.append(text if text == column(name) else f"{text} AS {column(name)}")

@@ -340,4 +340,5 @@ class EpochStarter:
             return None, {}
         facts = epoch.after[emit.relation]
         eager = self.plan.settings["drop"] == "eager"
-        return encoded(frame, sink, facts, during[emit.relation] if eager else None, emit.name)
+        around = partial(epoch.input_region, emit.relation)
+        return encoded(frame, sink, facts, during[emit.relation] if eager else None, emit.name, around)

@@ -127,18 +127,18 @@ def test_jobs_of_a_deep_plan_compute_a_few_operators_each(
     """Each join has a job that stores what comes to it. What three joins give is written, also in a small epoch."""
     run = Query(sail, tmp_path, "")
     _chain(run, joins)
-    stored: list[str] = []
+    names: list[str] = []
     parquet = DataFrameWriter.parquet
 
     def watched(writer: DataFrameWriter, path: str) -> None:
         if "/rows/" in path:
-            stored.append(Path(path).name)
+            names.append(Path(path).name)
         parquet(writer, path)
 
     monkeypatch.setattr(DataFrameWriter, "parquet", watched)
     run.process(files_per_epoch=1)
     below = [f"j{n}.passed" for n in range(costs.DEEP, joins, costs.DEEP)]
-    assert stored == below * 2
+    assert names == below * 2
     emit = f"j{joins}"
     assert len(run.rows(emit)) == 6
     assert run.rows(emit) == run.simulate().rows(emit)
