@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.engines.spark.allocators import keep_memory
 from cedilla.runtime.engines.spark.connect import connect_session
+from cedilla.runtime.engines.spark.settings import WITHOUT_PLACES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +55,8 @@ def sail_session(conf: Mapping[str, str] | None = None) -> Iterator[SparkSession
     try:
         address = server.listening_address
         assert address is not None
-        with connect_session(f"sc://{address[0]}:{address[1]}", conf) as session:
+        settings = {**WITHOUT_PLACES, **(conf or {})}
+        with connect_session(f"sc://{address[0]}:{address[1]}", settings) as session:
             yield session
     finally:
         server.stop()

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines.spark import java
 from cedilla.runtime.engines.spark.java_messages import without_remarks
-from cedilla.runtime.engines.spark.settings import RESULTS
+from cedilla.runtime.engines.spark.settings import RESULTS, WITHOUT_PLACES
 from cedilla.runtime.engines.spark.spark import set_log_level
 
 ARCHIVE = "CEDILLA_CLASSES"
@@ -25,14 +25,13 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 _SETTINGS = {
     **RESULTS,
+    **WITHOUT_PLACES,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # Outputs are read in the order of their names, so no other file may be next to them.
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.parquet.compression.codec": "lz4_raw",
-    # Costs some messages to the JVM for each call, and would refer to generated code.
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
     # The code of a query with many operators should stay compiled in the few forms that its epochs have. With Spark's
     # limit of 100, the forms evict each other.
     "spark.sql.codegen.cache.maxEntries": "1000",

@@ -42,6 +42,9 @@ RESULTS = {
     "spark.sql.mapKeyDedupPolicy": "EXCEPTION",
 }
 
+WITHOUT_PLACES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
+"""Keeps PySpark from looking up the place of each call in the program. That would be in generated code. It costs Spark
+some messages to the JVM for each call, and loads notebooks' packages where they are installed."""
 
 _LEGACY = "spark.sql.legacy."
 """Prefix of settings that restore results of an older Spark; Cedilla uses none of them."""

@@ -28,6 +28,25 @@ def test_a_session_has_the_settings_of_sparks(sail: SparkSession) -> None:
         sail.range(1).selectExpr("CAST(id + 3000000000 AS INT)").collect()
 
 
+def test_no_call_looks_up_its_place_in_the_program() -> None:
+    """PySpark would pass over the stack, and load packages of notebooks. It decides once in a process."""
+    pytest.importorskip("pysail")
+    program = (
+        "import sys\n"
+        "from cedilla.runtime.engines.spark.sail import sail_session\n"
+        "with sail_session() as session:\n"
+        "    from pyspark.errors import utils\n"
+        "    from pyspark.sql import functions as F\n"
+        "    utils._capture_call_site = lambda depth: sys.exit('looked up')\n"
+        "    print(session.range(3).select(F.sqrt(F.col('id') + 1)).count(), 'ipykernel' in sys.modules)\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "SPARK_CONNECT_MODE_ENABLED"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True, env=environment
+    )
+    assert (done.stdout, done.stderr) == ("3 False\n", "")
+
+
 def test_hundreds_of_operators_in_a_row_do_not_overflow_the_stack(sail: SparkSession) -> None:
     """The engine would end the process: an overflow of the stack is no error that anybody can catch."""
     rows = sail.range(10)
