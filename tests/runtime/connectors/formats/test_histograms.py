@@ -207,6 +207,36 @@ def test_histograms_are_added_beside_all_other_functions(spark: SparkSession, tm
 
 
 @pytest.mark.either_engine
+@pytest.mark.parametrize(
+    "windows",
+    [
+        "window[2 minutes every 1 minute on time as minute](r)",
+        rest("session[30 seconds on time per service as minute](r)"),
+        rest("window[5 rows per service as minute](r)"),
+    ],
+)
+def test_histograms_are_added_over_windows_of_each_kind(
+    spark: SparkSession, tmp_path: Path, windows: str
+) -> None:
+    """Overlapping ones by panes, those of a count when they are full."""
+    query = f"{DECLARED}windows := {windows};\n" + MERGED.partition("\n")[2]
+    run = Query(spark, tmp_path, f'{query}emit merged to json "out/merged";\n')
+    points = sorted(random_points(Random(3), 30, 2), key=lambda p: p["time"])
+    for start in range(0, 30, 10):
+        run.write("r", [request([p]) for p in points[start : start + 10]])
+        run.run()
+    run.write("r", [END], "z.jsonl")
+    run.run()
+    expected = {(row["service"], str(row["minute"])): row for row in run.simulate().canonical("merged")}
+    rows = run.canonical("merged")
+    assert len(rows) == len(expected) > 1
+    for row in rows:
+        same_row = expected[row["service"], str(row["minute"])]
+        assert row.get("p95") == (same_row.get("p95") and pytest.approx(same_row["p95"])), (row, same_row)
+        assert row["n"] == same_row["n"]
+
+
+@pytest.mark.either_engine
 def test_lists_are_canonical_inside_and_announced_outside(spark: SparkSession, tmp_path: Path) -> None:
     query = f'{DECLARED}bounds_of := unnest[bounds as bound](r);\nemit bounds_of to json "out/bounds_of";'
     run = Query(spark, tmp_path, query)
