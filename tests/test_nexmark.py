@@ -41,7 +41,7 @@ RESULTS = {
     "q3": "22 rows, 98d4392ed7a800ee",
     "q4": "5 rows, 8637eb418a6fbc7b",
     "q5": "34 rows, 9f3634436dd38981",
-    "q6": "82 rows, f80db3e41e0dbe86",
+    "q6": "321 rows, b9c294940a3d6be6",
     "q7": "6 rows, 3f55c026ad36d281",
     "q8": "32 rows, cacff5f525a694b1",
     "q9": "321 rows, 8fd6c6c8403de341",

@@ -279,8 +279,8 @@ def sort(child: Node) -> Node:
     return Sorted(f"sort[ts]({child.text})", child.names, child, ties=ties)
 
 
-def running(child: Node) -> Node:
-    return Sorted(f"running[count() as n per k on ts]({child.text})", child.names, child, ("k",))
+def running(child: Node, frame: str = "") -> Node:
+    return Sorted(f"running[count() as n per k on ts{frame}]({child.text})", child.names, child, ("k",))
 
 
 def session(child: Node) -> Node:
@@ -320,6 +320,7 @@ SHAPES = (
     sort(R),
     session(R),
     running(R),
+    running(R, " over last 2"),
     windows(joined("join", hot(R), S)),
     union(joined("anti join", R, S), hot(S)),
     most("k, ts", whole("intersect", R, hot(S))),

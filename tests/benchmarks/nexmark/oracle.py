@@ -56,11 +56,10 @@ WITH hops AS (
 counts AS (SELECT auction, wid, count(*) AS num FROM hops GROUP BY auction, wid)
 SELECT auction, num FROM (SELECT *, max(num) OVER (PARTITION BY wid) AS most FROM counts) WHERE num = most""",
     "q6": f"""
-WITH {_WINNING},
-numbered AS (
-  SELECT seller, price, (row_number() OVER (PARTITION BY seller ORDER BY auction) - 1) div 10 AS ten FROM winning
-)
-SELECT seller, ten, avg(price) AS price FROM numbered GROUP BY seller, ten""",
+WITH {_WINNING}
+SELECT auction, seller, price,
+       avg(price) OVER (PARTITION BY seller ORDER BY auction ROWS BETWEEN 10 PRECEDING AND CURRENT ROW) AS mean
+FROM winning""",
     "q7": f"""
 SELECT auction, bidder, price, dateTime, extra
 FROM (SELECT *, max(price) OVER (PARTITION BY {_WID.format("dateTime")}) AS highest FROM bid)
@@ -146,7 +145,7 @@ _COLUMNS = {
     "q3": ("name", "city", "state", "id"),
     "q4": ("category", "final DOUBLE"),
     "q5": ("auction", "num"),
-    "q6": ("seller", "ten", "price DOUBLE"),
+    "q6": ("auction", "seller", "price", "mean DOUBLE"),
     "q7": ("auction", "bidder", "price", "dateTime", "extra"),
     "q8": ("id", "name", "starttime"),
     "q9": _WON,
