@@ -67,7 +67,7 @@ class ProtobufReader:
             message = self._messages[head] = self._message(indexes)
         try:
             item = message.kind.FromString(record[length:])
-            # A field of another type is not one of the schema. A field with a new number may be of a newer producer.
+            # A field of another type contradicts the schema. A field with a new number may be of a newer producer.
             if any(other.field_number in message.numbers for other in self._unknown(item)):
                 raise ValueError("the record is not of its schema")
             return line_of(message.convert(item))

@@ -28,8 +28,10 @@ class ProtobufSchema:
     pool: Any
 
     def message(self, indexes: tuple[int, ...]) -> Any:
-        """Returns the descriptor of a message: its number in the file, and those of nested ones in theirs. Raises
-        `ValueError` without one."""
+        """Returns the descriptor of a message: its number in the file, and those of nested ones in theirs.
+
+        Raises `ValueError` for a number that the file does not have.
+        """
         within = [*self.file.message_types_by_name.values()]
         message = None
         for index in indexes:

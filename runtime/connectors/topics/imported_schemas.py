@@ -27,7 +27,7 @@ class Importer(Protocol):
 
     @property
     def query(self) -> str:
-        """The texts that the accents depend on, without the registry."""
+        """The texts of the query on which the accents depend."""
         ...
 
     def accents(self, id_: int, registry: SchemaRegistry) -> tuple[str, ...]:

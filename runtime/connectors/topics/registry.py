@@ -29,7 +29,7 @@ _MARKER = b'"$'
 @frozen
 class RegisteredSchema:
     """A schema of a registry. `kind`: AVRO, JSON or PROTOBUF. `references`: the texts of the schemas that it names,
-    each after those that it needs. `names`: by which names; in Protobuf these are paths that files import."""
+    each after those that it needs. `names`: their names; in Protobuf these are paths that files import."""
 
     kind: str
     text: str

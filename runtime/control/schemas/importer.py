@@ -44,7 +44,7 @@ class SchemaImporter:
 
     @property
     def query(self) -> str:
-        """The texts that the accents depend on, without the registry."""
+        """The texts of the query on which the accents depend."""
         accents = (accent.text for accent in self.source.accents)
         return "\n".join([*map(str, self.source.attributes), *accents])
 

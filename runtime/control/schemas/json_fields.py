@@ -43,7 +43,7 @@ class _Reader:
     def resolved(self, node: _Node, document: str) -> tuple[_Node, str]:
         """Returns the schema that a reference names, with the other properties of the reference, and its document.
 
-        Raises `ValueError` without one.
+        Raises `ValueError` if the schema is missing.
         """
         for _ in range(_DEEPEST):
             if not isinstance(reference := node.get("$ref"), str):

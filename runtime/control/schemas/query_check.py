@@ -23,7 +23,7 @@ from cedilla.runtime.control.schemas.registry_changes import (
 )
 
 _Statement = tuple[str, str]
-"""The subject of a part of an accent, in one word, and its attribute."""
+"""A word for the change that a part of an accent states, and its attribute."""
 _WORDS = {
     syntax.RenameAttribute: "name",
     syntax.SetUnit: "unit",

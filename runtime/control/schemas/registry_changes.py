@@ -149,7 +149,7 @@ def declaration_of(
 
 
 def _base(subject: str, read: Sequence[_Version], names_of: int | None) -> _Version:
-    """Returns the version whose names a query has. Raises `DiagnosticError` RQ510 without one."""
+    """Returns the version whose names a query has. Raises `DiagnosticError` RQ510 if the subject lacks it."""
     base = next((one for one in read if one.number == (names_of or read[0].number)), None)
     if base is None:
         numbers = ", ".join(str(one.number) for one in read)
@@ -185,8 +185,8 @@ class ComparedVersion:
 
 @frozen
 class Comparison:
-    """The versions of a subject, compared with a query. `schema`: its attribute of the id. `absent`: attributes that no version
-    has, by name."""
+    """The versions of a subject, compared with a query. `schema`: its attribute of the id. `absent`: attributes that no
+    version has, by name."""
 
     schema: str
     versions: tuple[ComparedVersion, ...]
@@ -197,7 +197,7 @@ def compared(subject: str, versions: Sequence[SchemaVersion], source: Source) ->
     """Returns how the versions of a subject differ from what a query declares.
 
     The names of the query are those of the first version that its domain of ids lists, if it has one, and that no
-    accent of it describes. Raises `DiagnosticError` RQ510 without one.
+    accent of it describes. Raises `DiagnosticError` RQ510 if the subject lacks one.
     """
     read = _versions(subject, versions)
     ids, described = listed_ids(source), described_ids(source)
