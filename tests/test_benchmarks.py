@@ -52,6 +52,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.rest
 def test_a_fork_does_not_count_as_memory(tmp_path: Path) -> None:
     """A JVM forks to set the rights of a file; for a moment there are two processes that hold all of its heap."""
     worker = Worker.start([sys.executable, "-c", FORKS], tmp_path / "log")

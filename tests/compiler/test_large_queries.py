@@ -23,6 +23,7 @@ from tests.kit.tiers import tiered
 SOURCE = 'stream r(k: long, x: double) from json "r" punctuated on k;\n'
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_ways_that_meet_again_are_followed_once() -> None:
     unions = [f"r{number + 1} := r{number} union r{number};" for number in range(60)]

@@ -146,6 +146,7 @@ def test_names_of_relations_and_attributes_are_names_in_the_program(kind: str) -
     check(query.format(name, "a"), query.format("r", "a"))
 
 
+@pytest.mark.rest
 @pytest.mark.long
 @given(foreign_texts())
 def test_constants_of_programs_mean_their_texts(text: str) -> None:

@@ -188,6 +188,7 @@ SENT = [list(some) for n in range(len(BOXES) + 1) for some in combinations(BOXES
 ARRIVED: list[Cells] = [frozenset(some) for n in range(4) for some in combinations(sorted(PAIRS), n)]
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_e2_initial_is_a_down_set_of_the_order() -> None:
     """000 and 001 break off after `(t2`: without the comparison nothing passes before everything is closed, and

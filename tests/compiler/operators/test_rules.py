@@ -260,6 +260,7 @@ def test_patterns_are_combined_in_canonical_values() -> None:
 # --- what stays of punctuation ---
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_closed_regions_are_kept_and_no_lists() -> None:
     """1.1, 1.4: a thousand punctuations for a bound that rises are one number."""

@@ -335,6 +335,7 @@ def test_an_image_under_new_names_is_the_same_tree_by_them(paint: Paint) -> None
 FINITE = Domain(Level("s", False, (), (False,), Map(dict.fromkeys(range(2000), True))), True)
 
 
+@pytest.mark.rest
 @pytest.mark.long
 @pytest.mark.parametrize(
     "domain", [FINITE, axis("s", "whole", undefined=True).domain], ids=["finite", "unbounded"]
@@ -357,6 +358,7 @@ def test_describing_one_more_point_costs_the_same_however_many_there_are(domain:
     assert late <= 1.1 * early
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_a_point_within_a_box_costs_the_same_too() -> None:
     """The same where the point is one condition of several: presence, units and descriptions (D1)."""

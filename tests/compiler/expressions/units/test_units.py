@@ -233,6 +233,7 @@ def test_domains_are_in_the_unit_of_their_attribute() -> None:
         compile_query(text.replace("unit degF ", ""))
 
 
+@pytest.mark.rest
 def test_a_query_without_units_does_not_load_pint() -> None:
     code = (
         "import sys; from cedilla.compiler.compile import compile_query;"

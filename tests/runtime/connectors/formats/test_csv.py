@@ -167,6 +167,7 @@ def test_what_is_no_place_for_markers_ends_the_query(tmp_path: Path, text: bytes
     assert [d.code for d in complaints] == [code]
 
 
+@pytest.mark.rest
 def test_run_ends_there_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
     for number, text in enumerate(STOPS):
         run = given(spark, tmp_path / str(number), {"1.csv": text})
@@ -305,6 +306,7 @@ def test_an_output_in_csv_is_refused() -> None:
     assert "cannot have the format `csv`" in diagnostic.message
 
 
+@pytest.mark.rest
 def test_light_commands_start_no_spark(tmp_path: Path) -> None:
     write_files(tmp_path / "r", FILES)
     write_files(tmp_path / "ops", {"1.jsonl": SWITCH})

@@ -122,6 +122,7 @@ def test_a_query_does_not_read_what_it_writes(tmp_path: Path) -> None:
 STRINGS += ['"\\"+INF{"']
 
 
+@pytest.mark.rest
 def test_a_value_is_the_same_for_all_readers(spark: SparkSession, tmp_path: Path) -> None:
     """Random JSON values, for a string, which gets their text, and for a double: by `run`, `simulate` and `validate`;
     and what `run` has written is read back by each."""

@@ -197,6 +197,7 @@ emit r to json "out";
 """
 
 
+@pytest.mark.rest
 @pytest.mark.either_engine
 def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession, tmp_path: Path) -> None:
     """A wider type is read; a value that does not fit is rejected with its row, and never silently null."""
@@ -358,6 +359,7 @@ def test_an_output_in_parquet_is_another_querys_input(spark: SparkSession, tmp_p
     assert executor.last.sources["r"].closed == first.executor().last.sources["r"].closed
 
 
+@pytest.mark.rest
 def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> None:
     """Several tasks write, each its file; none of them is empty."""
     query = """
@@ -500,6 +502,7 @@ def test_an_output_of_markers_alone_is_read(spark: SparkSession, tmp_path: Path)
 # --- what is read ---
 
 
+@pytest.mark.rest
 def test_pruned_columns_and_pushed_filters_reach_the_scan(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -608,6 +611,7 @@ LIKE_SPARK = pa.table(
 )
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("int96", [False, True])
 def test_tasks_read_what_spark_reads(spark: SparkSession, tmp_path: Path, int96: bool) -> None:
     """Types that another writer has stored; in parts, with the places of rows."""

@@ -126,6 +126,7 @@ def test_what_the_store_refuses_is_told_without_the_account(
     assert SECRET not in str(raised.value)
 
 
+@pytest.mark.rest
 def test_versions_are_read_once(sail: SparkSession, tmp_path: Path, bucket: str) -> None:
     """Those that a query has written, too; one that takes rows back ends the query."""
     table = f"{bucket}/lake/r"

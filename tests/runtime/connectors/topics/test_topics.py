@@ -322,6 +322,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.rest
 def test_the_process_ends_with_a_run_that_is_killed() -> None:
     run = subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True)
     assert run.stdout is not None

@@ -406,6 +406,7 @@ def test_what_a_function_did_not_take_is_read_as_before_once_it_is_undone(forth:
     assert outputs["r"].canonical == ({"p": 5.0, "q": 10.0, "h": -9.0},)
 
 
+@pytest.mark.rest
 def test_an_accent_for_one_device_costs_the_same_after_many() -> None:
     """A fleet turns the sign of each device by an accent of its own."""
     plan = compile_query('stream r(s: int, p: double) from json "r"; emit r to json "out";').plan

@@ -53,6 +53,7 @@ def test_more_combinations_than_can_be_announced_are_refused(spark: SparkSession
     check_refused(Query(spark, tmp_path, query_over_many(60)), accents_by_attributes(7, lambda n: n + 2))
 
 
+@pytest.mark.rest
 @pytest.mark.either_engine
 @pytest.mark.parametrize("marker", ["accent", "punctuation"])
 def test_a_marker_by_hundreds_of_attributes_is_refused(

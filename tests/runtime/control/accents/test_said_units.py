@@ -217,6 +217,7 @@ def test_what_no_tuple_is_concerns_nobody() -> None:
     assert float(outputs["r"].canonical[0]["t"]) == pytest.approx(32)
 
 
+@pytest.mark.rest
 def test_where_no_unit_is_known_it_is_taken_as_said() -> None:
     """And not looked up: pint is not loaded."""
     code = (

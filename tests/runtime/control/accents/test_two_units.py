@@ -131,6 +131,7 @@ def test_three_units_and_an_accent_meet(size: int) -> None:
     check_three({n: [i for o in outputs for i in o[e].items()] for n, e in zip(OF_THREE, emits, strict=True)})
 
 
+@pytest.mark.rest
 @pytest.mark.either_engine
 def test_three_units_and_an_accent_meet_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
     for size in (5, 2):

@@ -217,6 +217,7 @@ def test_what_goes_back_is_a_note_and_the_accent_says_all_that_is_not_announced(
     assert "alter(t, y -> y * 10)" in reports[1][1].message
 
 
+@pytest.mark.rest
 def test_the_accent_is_in_the_units_in_force() -> None:
     state = source_state()
     state = with_accent(state, read_accent("[[s = 2, alter(t, y -> y / 10)]]", state.types), 0).next_epoch()
@@ -526,6 +527,7 @@ def test_what_the_driver_takes_is_bounded_and_counts_stay_right(
     assert sum(length for *_, runs, _ in kept for _, length in runs) == 2 * 21
 
 
+@pytest.mark.rest
 @pytest.mark.either_engine
 def test_an_epoch_of_many_tuples_gives_the_driver_few_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

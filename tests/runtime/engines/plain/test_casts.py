@@ -24,6 +24,7 @@ CASTS = ("int", "long", "double", "boolean", "date", "timestamp")
 TEXTS += [text for text in (*MOMENTS, *DAYS) if isinstance(text, str)]
 
 
+@pytest.mark.rest
 def test_engines_take_the_texts_that_the_reference_takes(spark: SparkSession) -> None:
     texts = [*TEXTS, *mutations(1500)]
     frame = spark.createDataFrame([(n, text) for n, text in enumerate(texts)], "n int, s string")

@@ -45,6 +45,7 @@ def test_the_manual_names_what_is_not_exact() -> None:
     assert set(re.findall(r"`(\w+)`", named)) == sweep.INEXACT
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(("engine", "most", "rows"), SAMPLES)
 def test_a_sample_of_calls_and_values(
     request: pytest.FixtureRequest, engine: Engine, most: int, rows: int

@@ -63,6 +63,7 @@ def test_sail_agrees_with_types_and_values(sail: SparkSession) -> None:
     check_types_and_values(sail, portable)
 
 
+@pytest.mark.rest
 def test_an_alter_that_makes_a_double_of_a_whole_number_changes_nothing(spark: SparkSession) -> None:
     """An altered attribute is a double: what is computed from it stays the same."""
     texts = [
@@ -129,6 +130,7 @@ def raw_tuple(item: Item) -> Item:
     return item
 
 
+@pytest.mark.rest
 def test_a_query_computes_across_alters_and_a_drop_of_what_is_optional(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -80,6 +80,7 @@ emit most to json "a"; emit pairs to json "b"; emit distinct(r) to json "c"; emi
 """
 
 
+@pytest.mark.rest
 def test_no_epoch_asks_the_engine_for_columns(
     sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

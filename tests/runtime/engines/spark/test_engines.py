@@ -83,6 +83,7 @@ def table_of(items: Sequence[Item]) -> pa.Table:
     return pa.Table.from_pylist(list(items), pa.schema([*kinds.items(), *markers.items()]))
 
 
+@pytest.mark.rest
 def test_parquet_in_and_out_on_sail(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a task for each row group: an Alter in the middle of a file, a row that is no tuple, a NaN."""
     monkeypatch.setattr(costs, "PART", 1)
@@ -159,6 +160,7 @@ def test_a_query_runs_on_sail(folder: Path, files_per_epoch: int | None) -> None
     check_outputs(folder)
 
 
+@pytest.mark.rest
 def test_a_checkpoint_goes_from_engine_to_engine(folder: Path, spark: SparkSession) -> None:
     """In the middle of accents; nothing is read twice, nothing is left out, whatever Spark's own record knows."""
     for number in range(1, 6):
@@ -258,6 +260,7 @@ emit a to json "words_out";
     assert decode(read_output(folder / "words_out")) == [row]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("bad", [False, True])
 def test_no_job_counts_what_is_valid(folder: Path, monkeypatch: pytest.MonkeyPatch, bad: bool) -> None:
     """Statistics of parsed tuples prove all of them valid. A job counts only if some are rejected."""

@@ -58,6 +58,7 @@ if len(sys.argv) > 1:
 """
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("how", "more"),
     [([], set[str]()), (["failed"], {"why it does not start", "over"}), (["stopped"], {"over"})],

@@ -31,6 +31,7 @@ def test_tables_decode_as_cases_do_on_sail(sail: SparkSession, name: str) -> Non
     check_tables(sail, name)
 
 
+@pytest.mark.rest
 def test_a_table_is_kept_while_its_tree_changes_at_few_points(spark: SparkSession) -> None:
     rng = random.Random(7)
     types = {"k": Type("long"), "u": Type("double"), "x": Type("double")}
@@ -69,6 +70,7 @@ def test_tables_go_with_their_session() -> None:
     assert [name() for name in gone] == [None, None]
 
 
+@pytest.mark.rest
 def test_a_server_has_points_once_and_those_of_late_as_long_as_epochs_may_ask_for_them(
     sail: SparkSession,
 ) -> None:

@@ -62,6 +62,7 @@ def test_a_table_without_rows_keeps_its_types(sail: SparkSession) -> None:
     assert (frame.dtypes, frame.count()) == ([("a", "bigint"), ("at", "timestamp")], 0)
 
 
+@pytest.mark.rest
 def test_the_engine_starts_and_stops_more_than_once_and_leaves_no_mode_behind() -> None:
     pytest.importorskip("pysail")
     program = (

@@ -37,6 +37,7 @@ def run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     return result
 
 
+@pytest.mark.rest
 def test_workers_that_lack_something_end_the_query_with_a_message(
     run: Query, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +75,7 @@ def test_workers_of_another_version_are_refused(spark: SparkSession, monkeypatch
     )
 
 
+@pytest.mark.rest
 def test_machines_say_what_they_have_and_which_folders_they_see(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

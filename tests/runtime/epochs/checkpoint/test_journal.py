@@ -291,6 +291,7 @@ def test_values_of_a_renamed_attribute_are_counted_together(sail: SparkSession, 
     assert {name: record[1] for name, record in members.items()} == {"1": 2, "2": 2, "3": 1}
 
 
+@pytest.mark.rest
 def test_a_journal_goes_on_after_a_restart_and_stays_small(tmp_path: Path) -> None:
     now = [1000.0]
     home = str(tmp_path)

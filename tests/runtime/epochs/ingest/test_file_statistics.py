@@ -167,6 +167,7 @@ def _readings(spark: SparkSession, first: int, *changed: str) -> DataFrame:
     return spark.range(first, first + 100).selectExpr(*(f"{e} AS `{n}`" for n, e in columns.items()))
 
 
+@pytest.mark.rest
 def test_a_vouched_file_is_read_in_the_needed_columns_and_not_counted(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

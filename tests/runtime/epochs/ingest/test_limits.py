@@ -65,6 +65,7 @@ def test_numbers_beyond_all_bounds_are_told_from_tuples(spark: SparkSession, tmp
     assert [row.code for row in aside] == ["RQ301"] * 16
 
 
+@pytest.mark.rest
 @pytest.mark.either_engine
 def test_lines_without_end_leave_the_others_alone(spark: SparkSession, tmp_path: Path) -> None:
     good = ['{"k": 1, "s": "a"}', '{"k": 2, "s": "b"}']
@@ -124,6 +125,7 @@ def test_the_longest_line_is_a_setting(spark: SparkSession, tmp_path: Path, form
     assert {row.reason for row in aside} == {"the line is longer than 2 KiB, the setting `longest_line`"}
 
 
+@pytest.mark.rest
 @pytest.mark.either_engine
 def test_a_longer_line_than_usual_is_read_by_a_setting(spark: SparkSession, tmp_path: Path) -> None:
     lines = [line_of("json", n, length) for n, length in enumerate([50, LONGEST_LINE + 50, 50])]
@@ -189,6 +191,7 @@ def test_a_wrong_size_is_told(value: str, message: str, hint: str) -> None:
         assert hint in str(error.diagnostics[0].help)
 
 
+@pytest.mark.rest
 def test_a_file_of_csv_without_line_ends_is_not_held_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     with path.open("wb") as file:
@@ -268,6 +271,7 @@ def test_what_an_engine_says_that_nobody_knows_is_a_diagnostic(spark: SparkSessi
     assert isinstance(caught.value.__cause__, PySparkException)
 
 
+@pytest.mark.rest
 @pytest.mark.either_engine
 def test_five_hundred_new_fields_of_one_line_are_inferred(spark: SparkSession, tmp_path: Path) -> None:
     query = 'set drift = infer; stream r(k: long) from json "r"; emit r to json "o";'
@@ -347,6 +351,7 @@ def test_hundreds_of_calibrations_are_exact(spark: SparkSession, tmp_path: Path)
     assert {row["k"]: row["t"] for row in kept} == {1: 2.5, 2: pytest.approx(float(value), rel=1e-9)}
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("last", [None, 20])
 def test_accents_on_ranges_cost_what_their_pieces_cost(last: int | None) -> None:
     """Twice as many cost less than four times as many calls."""

@@ -224,6 +224,7 @@ HOLDING = (
 )
 
 
+@pytest.mark.rest
 def test_a_drop_waits_for_every_group_that_has_the_attribute(spark: SparkSession, tmp_path: Path) -> None:
     """For all functions, the Drop of the result comes after the group's row (G13)."""
     names = [f"c{i}" for i in range(len(HOLDING))]

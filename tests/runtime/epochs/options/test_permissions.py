@@ -384,6 +384,7 @@ def test_what_is_printed_and_canonized_is_the_same_data(call: Call, home: Path) 
         assert json.loads(result.stdout) == row
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("view", [[], ["--full"]])
 def test_colours_of_explain_are_its_own(home: Path, view: list[str]) -> None:
     """A terminal gets bold and dim, and nothing of the query."""

@@ -127,6 +127,7 @@ def test_a_second_signal_ends_a_run_at_once(
     goes_on(folder, engine)
 
 
+@pytest.mark.rest
 def test_a_run_that_waits_for_files_ends_at_once(folder: Path) -> None:
     (folder / "wait").unlink()
     process = subprocess.Popen([*COMMAND, "sail"], cwd=folder, stderr=subprocess.PIPE, text=True)

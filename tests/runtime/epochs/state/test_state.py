@@ -37,6 +37,7 @@ def file(epoch: int) -> list[Item]:
     return [*rows, {"$punctuation": f"[ts < {100 * epoch + 150}]"}]
 
 
+@pytest.mark.rest
 def test_what_is_wholly_closed_is_forgotten_unread(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +143,7 @@ def test_state_of_distinct_has_each_key_once(
     assert keys == [0, 1, 2, *range(9, 19)]
 
 
+@pytest.mark.rest
 @pytest.mark.either_engine
 @pytest.mark.parametrize("rows", ["distinct(r)", "distinct[k](r)", "distinct(project[k + 1 as n](r))"])
 def test_segments_without_the_keys_of_an_epoch_are_not_read(

@@ -158,6 +158,7 @@ def test_a_program_of_which_one_half_was_edited_is_refused(
     assert "error[RQ415]: `hot` is `r.where('t > " in done.stderr
 
 
+@pytest.mark.rest
 def test_a_program_whose_query_was_edited_names_the_argument_and_the_text_that_does_it(
     call: Call, tmp_path: Path
 ) -> None:

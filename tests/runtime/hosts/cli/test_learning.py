@@ -214,6 +214,7 @@ def test_a_page_that_tests_nothing_or_no_objects_is_refused(project: Path, text:
     assert "error[RQ456]" in cedilla("test", page).stderr
 
 
+@pytest.mark.rest
 def test_pytest_runs_the_same_pages(project: Path) -> None:
     page = project / "tests" / "test_pumps.md"
     page.write_text(page.read_text("utf-8").replace('"litres": 120.0}', '"litres": 121.0}'), "utf-8")

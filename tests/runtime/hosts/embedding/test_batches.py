@@ -70,6 +70,7 @@ def check_batches(folder: Path) -> None:
     ]
 
 
+@pytest.mark.rest
 @pytest.mark.either_engine
 def test_batches_count_once_whatever_is_repeated(
     spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch

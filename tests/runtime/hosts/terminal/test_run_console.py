@@ -100,6 +100,7 @@ def test_a_wrong_option_is_no_stop(tmp_path: Path) -> None:
     assert not log.exists()
 
 
+@pytest.mark.rest
 def test_a_run_that_a_marker_ends_logs_objects_and_calls_its_hook(tmp_path: Path) -> None:
     (tmp_path / "q.rq").write_text(QUERY)
     (tmp_path / "out").mkdir()

@@ -250,6 +250,7 @@ def test_of_a_query_with_paths_and_several_sources(tmp_path: Path) -> None:
         Stream(lines, query=query)
 
 
+@pytest.mark.rest
 def test_it_needs_neither_pyspark_nor_arrow(tmp_path: Path) -> None:
     program = (
         "import sys\nfrom cedilla.produce import Stream\n"

@@ -289,6 +289,7 @@ def check_canonized(stream: list[Item]) -> None:
     assert validate(as_lines(by_rules), SCHEMA).findings == {}
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("by_added", [False, True])
 @CHOOSY
 @given(seed=st.integers(0, 10**9))
