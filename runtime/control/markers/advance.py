@@ -27,6 +27,7 @@ from cedilla.runtime.control.markers.bad_markers import (
     is_set_aside,
 )
 from cedilla.runtime.control.markers.epoch_changes import begun, changes
+from cedilla.runtime.control.markers.many_places import has_many_places
 from cedilla.runtime.control.markers.marker_groups import (
     MIN_GROUP,
     GroupedMarker,
@@ -195,6 +196,8 @@ def _with_next(
     if marker.kind == "columns":
         return _with_columns(plan, result, source, marker)
     is_leading = result.leading is None or marker.position < result.leading[source]
+    if has_many_places(result.states[source]):
+        return evolve(result, stops={**result.stops, source: Stop(source, marker)})
     try:
         at = location_of(source, marker) if marker.kind == "accent" else ""
         state, kind, warnings = _apply(plan, result.states, source, marker, at, is_leading=is_leading)

@@ -18,6 +18,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from tests.kit.marker_runs import started
 from tests.kit.query import Query
 from tests.kit.stream import Item
+from tests.kit.tiers import tiered
 from tests.kit.work import calls
 
 READINGS = 'stream r(ts: long, s: int, t: double unit degC) from json "r" punctuated on ts;'
@@ -55,11 +56,44 @@ def test_a_run_of_accents_has_one_position() -> None:
     tree = _after(PLAIN, _lines(texts)).originals.placed["t"]
     assert isinstance(tree, Level)
     assert tree.weight < 2 * 300 * regions.CELL
-    apart = _after(PLAIN, _lines(texts[:20], step=2)).originals.placed["t"]
-    for n in range(20):
+    apart = _after(PLAIN, _lines(texts[:8], step=2)).originals.placed["t"]
+    for n in range(8):
         row = {"ts": 100 * n + 1, "s": 1}
         together = _after(PLAIN, _lines(texts[: n + 1])).original["t"]
         assert regions.contains(apart, {**row, POSITION: 2 * n + 1}) == regions.contains(together, row)
+
+
+def test_an_epoch_ends_where_the_places_of_accents_are_many() -> None:
+    """With tuples in between, each accent by time has a place of its own."""
+    lines = _lines([_by_time(k) for k in range(400)], step=2)
+    states, ends = started(PLAIN), list[int]()
+    while lines:
+        effects = advance(PLAIN, states, {"r": lines})
+        tree = effects.states["r"].originals.placed["t"]
+        assert isinstance(tree, Level)
+        assert tree.weight < 3_000 * regions.CELL
+        states = {name: state.next_epoch() for name, state in effects.states.items()}
+        if effects.stops:
+            assert not effects.failures
+            ends.append(effects.stops["r"].marker.position)
+        lines = [line for line in lines if effects.stops and line.position >= ends[-1]]
+    assert 3 < len(ends) < 100
+    assert states["r"].original == _after(PLAIN, _lines([_by_time(k) for k in range(400)])).original
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("count", tiered([10, 30]))
+def test_tuples_between_crossing_ranges_are_decoded_at_their_places(
+    spark: SparkSession, tmp_path: Path, count: int
+) -> None:
+    run = Query(spark, tmp_path, f'{READINGS} emit r to json "o";')
+    tuples: list[Item] = [{"s": 11 * k % 101, "ts": 17 * k % 103, "t": 50.0} for k in range(count)]
+    accents: list[Item] = [{"$accent": _crossing(k)} for k in range(count)]
+    run.write("r", [item for pair in zip(accents, tuples, strict=True) for item in pair])
+    run.process()
+    assert 1 < len(run.reports) < count
+    rows, simulated = run.rows("r"), run.simulate().rows("r")
+    assert [{**row, "t": pytest.approx(row["t"])} for row in simulated] == rows
 
 
 class _Run:
