@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from math import isnan, nan
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -60,6 +63,17 @@ def test_a_table_without_rows_keeps_its_types(sail: SparkSession) -> None:
     table = pa.table({"a": pa.array([], pa.int64()), "at": pa.array([], pa.timestamp("us", "UTC"))})
     frame = of_table(sail, table)
     assert (frame.dtypes, frame.count()) == ([("a", "bigint"), ("at", "timestamp")], 0)
+
+
+def test_nan_in_a_parquet_file_stays_nan(sail: SparkSession, tmp_path: Path) -> None:
+    """Statistics of a column leave NaN out: the engine would read it as the only other value, and pass over files by
+    conditions that only NaN satisfies."""
+    table = pa.table({"k": [1, 2], "x": [nan, 0.5]})
+    parquet.write_table(table, tmp_path / "part.parquet")
+    rows = sail.read.parquet(str(tmp_path))
+    assert [isnan(row.x) for row in rows.orderBy("k").collect()] == [True, False]
+    for condition in ("x > 0.7D", "NOT (x <= 0.7D)", "x = double('NaN')", "x != 0.5D"):
+        assert [row.k for row in rows.where(condition).collect()] == [1], condition
 
 
 @pytest.mark.rest
