@@ -13,6 +13,7 @@ from uuid import UUID
 
 from attrs import define, field
 
+from cedilla.runtime.connectors.records.record_files import is_packed
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.topics.registry import SchemaRegistry, id_of
 
@@ -76,7 +77,9 @@ class ImportedSchemas:
         """
         after: list[tuple[int, list[bytes]]] = []
         for number, message in enumerate(messages):
-            id_ = None if values[number] is None else id_of(message)
+            value = values[number]
+            # A record that is set aside, because the registry has no such schema or it is damaged, announces nothing.
+            id_ = None if value is None or is_packed(value) else id_of(message)
             if id_ is None or isinstance(id_, UUID):
                 continue
             # A schema that was imported in one partition stays so in all, although an edited query may list it.

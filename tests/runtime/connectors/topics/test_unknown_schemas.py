@@ -116,8 +116,9 @@ def test_a_simulation_imports_the_same(
     kafka: Broker, sail: SparkSession, schemas: Registry, tmp_path: Path
 ) -> None:
     of = query(sail, kafka.topic("unknown_simulated", 1), schemas, tmp_path, "import")
-    kafka.send("unknown_simulated", [first(1), second(2), third(3), second(4)])
+    kafka.send("unknown_simulated", [first(1), framed(404, b"x"), second(2), third(3), second(4)])
     of.run()
+    assert [aside["code"] for aside in of.quarantine()] == ["RQ301"]
     simulate(of.text, Options(sinks={"r": str(tmp_path / "simulated")}))
     simulated = [item for item in read_output(tmp_path / "simulated") if is_tuple(item)]
     assert sorted((item["ts"], item["t"], item.get("site")) for item in simulated) == [

@@ -14,6 +14,7 @@ from attrs import frozen
 from cedilla import Options
 from cedilla.compiler.passes import plan_query
 from cedilla.grammar.parser import parse_query
+from cedilla.runtime.connectors.records.record_files import packed
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.topics.imported_schemas import ImportedSchemas
 from cedilla.runtime.connectors.topics.registry import SchemaRegistry
@@ -158,6 +159,13 @@ def test_accents_are_before_the_first_record_of_each_partition(kept: Any) -> Non
     of.again(1)
     assert lines(of, 5, begin=7) == [(7, None)]
     assert [text for _, text in lines(of, 5, partition=1)] == [GROW, UNIT, RENAME, None]
+
+
+def test_a_record_that_cannot_be_read_asks_for_no_schema(kept: Any, schemas: Registry) -> None:
+    messages = [Message(framed(id_, b"")) for id_ in (404, 5)]
+    values = [packed(framed(404, b""), fault="no schema"), packed(framed(5, b""), fault="cut off")]
+    assert kept().lines(messages, values, range(2), 0) == (values, range(2))
+    assert schemas.asked == []
 
 
 def test_a_later_run_has_those_that_are_not_committed_again(kept: Any, schemas: Registry) -> None:
