@@ -88,8 +88,8 @@ class Point(JsonObject):
 @frozen(slots=False)
 class PointReader:
     """Reads data points. `types`: the types of the wanted attributes. `paths`: the paths of declared attributes that
-    are not in the field of their name. `metrics`: the wanted metrics; all if empty. `over`: pairs of metrics, of which
-    the first replaces the second."""
+    are not in the field of their name. `metrics`: the wanted metrics; all if empty. `over`: pairs of metrics: the
+    first replaces the second."""
 
     types: Mapping[str, Type]
     paths: Paths = field(factory=dict[str, FieldPath])
@@ -121,7 +121,7 @@ class PointReader:
 
     @cached_property
     def of_records(self) -> Mapping[str, FieldPath]:
-        """The attributes that are fields of the records of a topic, which are beside a request, and their paths."""
+        """The attributes that are fields of the records of a topic, which are outside of a request, and their paths."""
         paths = {name: self.keys(name) for name in self.types}
         return {name: keys for name, keys in paths.items() if origin_text(keys) is not None}
 

@@ -45,8 +45,8 @@ def message_of(row: bytes) -> bytes:
 
 
 def parsed_message(row: bytes) -> Any:
-    """Returns the request in a row. Raises `ValueError` if it is no request of metrics, and `DiagnosticError` RQ506 if
-    protobuf cannot be read here."""
+    """Returns the request in a row. Raises `ValueError` if it is not a request of metrics, and `DiagnosticError` RQ506
+    if protobuf cannot be read here."""
     message = message_of(row)
     request, error = _library()
     try:

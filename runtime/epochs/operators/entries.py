@@ -1,4 +1,4 @@
-"""Adds histograms by groups: each of their entries becomes a row beside the tuple's own, and equal entries of a group
+"""Adds histograms by groups. Each of their entries becomes a row next to that of the tuple. Equal entries of a group
 are added as any sum is, so that the cost grows with the number of entries alone."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from cedilla.compiler.expressions.aggregates.histograms import ENTRIES
 from cedilla.compiler.expressions.types import column
 
 OWN = "`$number` = 0"
-"""The condition of rows that are no entries."""
+"""The condition of rows that are tuples."""
 _KEYS = ("$number", "$low", "$high")
 _COUNT = "$count"
 
@@ -42,7 +42,7 @@ def added(
 
 
 def _with_entries(rows: DataFrame, by: Sequence[str], keep: Sequence[str], texts: Sequence[str]) -> DataFrame:
-    """Returns the rows, and a row for each entry of their histograms, in which the columns `keep` are undefined."""
+    """Returns the rows, and a row for each entry of their histograms, without the columns `keep`."""
     none = "CAST(NULL AS DOUBLE)"
     own = f"named_struct('number', 0, 'low', {none}, 'high', {none}, 'count', {none})"
     entries = [

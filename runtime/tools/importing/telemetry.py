@@ -326,7 +326,7 @@ class _Step:
             names.rename_metric(new, change.metric)
 
     def _of_others(self, change: RenamedAttributes) -> Iterator[Entry]:
-        """Yields questions about new names that the file says of spans or logs only."""
+        """Yields questions about new names that the file has for spans or logs only."""
         if self.names.source is None:
             return
         for old, new in change.pairs:
@@ -363,7 +363,7 @@ def _within(own: _Own, limit: frozenset[str] | None, read: frozenset[str] | None
 
 
 def _without(own: _Own, limit: frozenset[str] | None) -> _Own | None:
-    """Returns an attribute in the metrics that keep its name. Where all metrics have it, the others keep it, too."""
+    """Returns an attribute in the metrics that keep its name. If all metrics have it, the others keep it, too."""
     if limit is None:
         return None
     if own.metrics is None:

@@ -64,7 +64,7 @@ class Version:
     name: str
     changes: tuple[Change, ...]
     elsewhere: tuple[RenamedAttributes, ...] = ()
-    """New names of attributes that the file says of other telemetry only."""
+    """New names of attributes that the file has for other telemetry only."""
 
     @property
     def bound(self) -> str:
@@ -102,8 +102,8 @@ def read_file(path: str) -> str:
 
 
 def read_schema(text: str, name: str) -> TelemetrySchema:
-    """Parses a file. Raises `DiagnosticError` RQ507 with a position if it is no telemetry schema, RQ509 if the parser
-    of YAML is not installed."""
+    """Parses a file. Raises `DiagnosticError` RQ507 with a position if it is not a telemetry schema, RQ509 if the
+    parser of YAML is not installed."""
     try:
         import yaml
     except ImportError:

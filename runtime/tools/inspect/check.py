@@ -24,7 +24,7 @@ def all_diagnostics(
         diagnostics = (*compiled.warnings, *all_findings(plan))
         try:
             if any(source.accents for source in plan.sources):
-                # What markers mean is loaded for them alone.
+                # The code for markers is loaded for them alone.
                 from cedilla.runtime.control.markers.stated_accents import start_with_warnings
 
                 diagnostics = (*start_with_warnings(plan)[1], *diagnostics)

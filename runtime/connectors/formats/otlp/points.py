@@ -330,7 +330,7 @@ def _of_whole(numbers: pa.Array, type_: Type) -> pa.Array:
 
 
 def _of_numbers(doubles: pa.Array, texts: pa.Array, type_: Type) -> pa.Array:
-    """Returns doubles, or whole numbers if there are none."""
+    """Returns doubles, or whole numbers without doubles."""
     if doubles.null_count == len(doubles):
         return _of_whole(_whole(texts), type_)
     converted = _of_doubles(doubles, type_)
