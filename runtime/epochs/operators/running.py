@@ -80,8 +80,13 @@ class RunningDataflow(Dataflow):
             computed = epoch.cached(computed)
         ends = computed.where(f"`{_IS_LAST}`").select(*map(column, kept))
         epoch.update_state(_last(name), None if ready is None else ends, purged, kept, latest)
-        results = [F.expr(_finished(operator, call, source.types)).alias(call) for call in operator.calls]
-        return computed.select(*(F.col(column(name)) for name in columns), *results)
+        results = {name: F.expr(_finished(operator, name, source.types)) for name in operator.calls}
+        if operator.length is not None:  # a tuple without a time is in no frame of a length
+            results = {name: F.when(F.col(_AT).isNotNull(), result) for name, result in results.items()}
+        return computed.select(
+            *(F.col(column(name)) for name in columns),
+            *(result.alias(name) for name, result in results.items()),
+        )
 
     def has_output(self, epoch: Epoch, operator: Running) -> bool:
         return super().has_output(epoch, operator) or _newly_passable(epoch, operator) is not False
@@ -355,8 +360,6 @@ def _finished(operator: Running, name: str, types: Mapping[str, Type]) -> str:
     """Returns SQL for a result over its partial results."""
     call, partial_ = operator.calls[name], column(_of_frame(operator, f"{name}$x"))
     type_ = operator.type_of(name, types)
-    if operator.length is not None and call.function == "count":
-        return f"IF({column(_AT)} IS NULL, NULL, {partial_})"
     match call.function:
         case "lag":
             return column(operator.before(name))
