@@ -81,6 +81,8 @@ UNITS = {
     "events_per_s_core": ("events/s per core", True),
     "epoch_ms": ("ms per epoch", False),
     "latency_ms": ("ms in an epoch", False),
+    "commit_ms": ("ms from file to commit", False),
+    "file_cpu_ms": ("ms of processor time a file, with the waiting", False),
     "total_s": ("s in all", False),
     "seconds": ("s", False),
     "compile_s": ("s to compile", False),

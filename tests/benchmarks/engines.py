@@ -119,8 +119,11 @@ def cedilla_laps(
     files_per_epoch: int | None,
     watch: Callable[[EpochReport], None] = lambda report: None,
     records_per_epoch: int | None = None,
+    *,
+    is_watched: bool = True,
 ) -> tuple[list[Lap], float, list[EpochReport]]:
-    """All epochs of a run, when it started, and its reports; `watch` looks at each, and its time counts."""
+    """All epochs of a run, when it started, and its reports; `watch` looks at each, and its time counts. `is_watched`:
+    others may look at it, too."""
     laps: list[Lap] = []
     reports: list[EpochReport] = []
 
@@ -138,7 +141,7 @@ def cedilla_laps(
         records_per_epoch=records_per_epoch,
     )
     start = time.monotonic()
-    run(query, options, spark=session, on_report=note)
+    run(query, options, spark=session, on_report=note, is_watched=is_watched)
     if any(report.quarantined for report in reports):
         raise AssertionError(f"tuples were rejected: {next(r for r in reports if r.quarantined)}")
     return laps, start, reports

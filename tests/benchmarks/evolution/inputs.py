@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -37,22 +37,52 @@ def write_in_force(spark: SparkSession, accents: int, rows: int, epochs: int) ->
         return f"[ts < {last_second(size, epoch)}]"
 
     write_stream(spark, plain, Rows(columns), rows, epochs, "json", punctuation)
-    folder = in_force_folder(accents, rows, epochs)
+    _write_behind(
+        in_force_folder(accents, rows, epochs),
+        plain,
+        (f"[[s = {sensor}, alter(t, y -> y * 2)]]" for sensor in range(accents)),
+    )
+
+
+def _write_behind(folder: Path, plain: Path, accents: Iterable[str]) -> None:
+    """The files of a folder behind one of accents."""
     if folder.exists():
         return
     unfinished = folder.with_name(f"_{folder.name}")
     shutil.rmtree(unfinished, ignore_errors=True)
-    texts = spark.range(0, accents, 1, 1).selectExpr(
-        "concat('[[s = ', id, ', alter(t, y -> y * 2)]]') AS `$accent`"
-    )
-    texts.write.json(str(unfinished))
-    (accents_file,) = unfinished.glob("part-*")
+    unfinished.mkdir(parents=True)
+    file = unfinished / "accents.json"
+    file.write_text("".join(f'{{"$accent": "{accent}"}}\n' for accent in accents))
     first = min(plain.iterdir(), key=lambda file: file.name)
     before = first.stat().st_mtime - 1
-    os.utime(accents_file.rename(unfinished / "accents.json"), (before, before))
-    for file in plain.iterdir():
-        (unfinished / file.name).hardlink_to(file)
+    os.utime(file, (before, before))
+    for data in plain.iterdir():
+        (unfinished / data.name).hardlink_to(data)
     unfinished.rename(folder)
+
+
+BY_TIME, CROSSING = "time", "crossing"
+"""Kinds of accents by range: each from a time on, or each from a sensor and a time on."""
+
+
+def by_range_folder(kind: str, accents: int, rows: int, epochs: int) -> Path:
+    return FOLDER / f"by-{kind}" / f"{rows}x{epochs}" / str(accents)
+
+
+def write_by_range(spark: SparkSession, kind: str, accents: int, rows: int, epochs: int) -> None:
+    """The same readings behind accents by range, which double and halve in turns; their times rise from the first
+    reading to the last one."""
+    write_in_force(spark, 0, rows, epochs)
+    size = Size(rows, epochs)
+    step = max(1, last_second(size, epochs - 1) // (accents + 1))
+
+    def accent(number: int) -> str:
+        later = f"ts > {step * (1 + number)}"
+        where = f"s >= {number * 61 % accents * SENSORS // accents}, {later}" if kind == CROSSING else later
+        return f"[[{where}, alter(t, y -> {'y * 2' if number % 2 == 0 else 'y / 2'})]]"
+
+    folder = by_range_folder(kind, accents, rows, epochs)
+    _write_behind(folder, in_force_folder(0, rows, epochs), map(accent, range(accents)))
 
 
 # --- an accent arrives ---------------------------------------------------------------------------------------

@@ -56,6 +56,14 @@ def in_force(session: SparkSession, folder: str, accents: int, rows: int, epochs
     return engines.run_cedilla(session, folder, _windows(NO_UNIT), sources, "result", 1)
 
 
+def by_range(
+    session: SparkSession, folder: str, kind: str, accents: int, rows: int, epochs: int
+) -> dict[str, Any]:
+    """The same behind accents by ranges of times, or of sensors and times."""
+    path = inputs.by_range_folder(kind, accents, rows, epochs)
+    return engines.run_cedilla(session, folder, _windows(NO_UNIT), {"readings": str(path)}, "result", 1)
+
+
 def units(session: SparkSession, folder: str, rows: int, epochs: int, declared: bool) -> dict[str, Any]:
     """Throughput of readings without accents, with or without a unit of the stream and of the output."""
     sources = {"readings": str(inputs.in_force_folder(0, rows, epochs))}

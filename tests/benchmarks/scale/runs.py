@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import threading
 import time
+from contextlib import suppress
 from functools import reduce
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import psutil
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
+from cedilla.runtime import run
 from cedilla.runtime.engines.spark.frames import is_connect
+from cedilla.runtime.epochs.options.options import Options
 from cedilla.runtime.epochs.pipeline.report import EpochReport
 from tests.benchmarks import engines
 from tests.benchmarks.contest import INPUTS, outcome
+from tests.benchmarks.core import runs as core
 from tests.benchmarks.inputs import Rows, in_order, write_stream
 
 FOLDER = INPUTS / "scale"
@@ -144,3 +151,100 @@ def native_sources(session: SparkSession, folder: str, sources: int) -> dict[str
     path, schema = str(wide_folder()), "id BIGINT, v DOUBLE"
     streams = (engines.read_native(session, path, schema, "json") for _ in range(sources))
     return engines.run_native(session, folder, reduce(DataFrame.unionAll, streams))
+
+
+# --- joins by depth ------------------------------------------------------------------------------------------
+
+
+def joins_of(joins: int) -> tuple[str, list[str]]:
+    """A stream that is joined with others, one after the other; and the names of all."""
+    names = [f"r{n}" for n in range(joins + 1)]
+    lines = [f'stream {n}(id: long, v: double) from json "{n}" punctuated on id;' for n in names]
+    lines += [
+        f"j{n} := {f'j{n - 1}' if n > 1 else 'r0'} join project[id](r{n}) on id;" for n in range(1, joins + 1)
+    ]
+    return "\n".join([*lines, f'emit j{joins} to json "result";']), names
+
+
+def joins(session: SparkSession, folder: str, joins: int) -> dict[str, Any]:
+    """A chain of so many joins, all sources of which read the same files."""
+    text, names = joins_of(joins)
+    return engines.run_cedilla(
+        session, folder, text, dict.fromkeys(names, str(wide_folder())), f"j{joins}", 1, rows=WIDE_ROWS
+    )
+
+
+# --- a folder with old files ---------------------------------------------------------------------------------
+
+LATENCY_FILES, EVERY = 12, 1.0
+"""New files, and the seconds between two."""
+
+
+def history_folder(files: int) -> Path:
+    return FOLDER / "history" / str(files)
+
+
+def write_history(files: int) -> None:
+    """So many old files of one reading each."""
+    folder = history_folder(files)
+    if folder.exists():
+        return
+    with in_order(folder) as unfinished:
+        for number in range(files):
+            (unfinished / f"{number:06d}.json").write_text(f'{{"ts": {number}, "s": 1, "t": 1.0}}\n')
+
+
+def latency(session: SparkSession, folder: str, files: int) -> dict[str, Any]:
+    """The time from a new file to the commit of its epoch, in a run that does not end, over a folder with old files."""
+    source = Path(folder, "readings")
+    shutil.copytree(history_folder(files), source, copy_function=os.link)
+    sent: list[float] = []
+    taken: list[float] = []
+    cpu: list[float] = []
+    is_caught_up = threading.Event()
+
+    def note(report: EpochReport) -> None:
+        if not is_caught_up.is_set():
+            is_caught_up.set()
+        elif len(taken) < len(sent):
+            taken.append(time.monotonic() - sent[len(taken)])
+
+    def write() -> None:
+        is_caught_up.wait()
+        time.sleep(EVERY)
+        cpu.append(time.process_time())
+        for number in range(LATENCY_FILES):
+            file = source / f"_{number}"
+            file.write_text(f'{{"ts": {files + number}, "s": 1, "t": 1.0}}\n')
+            sent.append(time.monotonic())
+            file.rename(source / f"{files + number:06d}.json")
+            time.sleep(EVERY)
+        cpu.append(time.process_time())
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    options = Options(
+        checkpoint=f"{folder}/checkpoint",
+        sources={"readings": str(source)},
+        sinks={"result": f"{folder}/out"},
+    )
+    ends = lambda: len(cpu) > 1 and len(taken) == LATENCY_FILES  # noqa: E731
+    with suppress(KeyboardInterrupt):
+        run(TINY, options, spark=session, on_report=note, ended=ends)
+    figures = {"commit_ms": 1000 * median(taken), "file_cpu_ms": 1000 * (cpu[1] - cpu[0]) / LATENCY_FILES}
+    return outcome(figures)
+
+
+# --- observers -----------------------------------------------------------------------------------------------
+
+
+def observed(session: SparkSession, folder: str, rows: int, epochs: int, is_watched: bool) -> dict[str, Any]:
+    """The selection of the suite `core`, which anybody can look at, or nobody."""
+    select = core.query_of("select")
+    sources = {"bids": str(core.folder_of("select", "bids", rows, epochs, "json"))}
+    text = select.cedilla.replace("{format}", "json")
+    laps, start, _ = engines.cedilla_laps(
+        session, folder, text, sources, select.output, 1, is_watched=is_watched
+    )
+    figures = {**engines.steady(laps, start), "total_s": laps[-1].end - start}
+    return outcome(figures, f"{folder}/out")

@@ -13,6 +13,8 @@ ACCENTS = (1, 20, 300, 10_000, 100_000)
 SHORT_ACCENTS = (300, 10_000)
 STATES = (1_000, 1_000_000)
 HISTORIES = (20, 100)
+BY_RANGE = ((inputs.BY_TIME, 30), (inputs.BY_TIME, 300), (inputs.CROSSING, 30), (inputs.CROSSING, 60))
+RANGE_ROWS = 10_000
 _PLAIN = " without"
 """Behind the name of a competitor: the same tuples without the accents, or without units."""
 
@@ -21,6 +23,8 @@ def contests(wanted: Wanted) -> Iterator[Contest]:
     rows = wanted.rows[0] if wanted.rows else 100_000
     for accents in SHORT_ACCENTS if wanted.short else ACCENTS:
         yield _in_force(accents, rows, wanted)
+    for kind, accents in BY_RANGE:
+        yield _by_range(kind, accents, wanted.rows[0] if wanted.rows else RANGE_ROWS, wanted.epochs or 16)
     if not wanted.short:
         yield _units(rows, wanted.epochs or 16)
         for state in STATES:
@@ -46,6 +50,23 @@ def _in_force(accents: int, rows: int, wanted: Wanted) -> Contest:
         prepare=lambda spark: [inputs.write_in_force(spark, n, rows, epochs) for n in (0, accents)],
         compared=Compared("s INT, wid BIGINT, mean DOUBLE, n BIGINT"),
         rounds=2 if wanted.short else 3,
+        facts={"epoch_rows": rows, "epochs": epochs},
+    )
+
+
+def _by_range(kind: str, accents: int, rows: int, epochs: int) -> Contest:
+    """Outputs are not compared with those of the same tuples without accents, because they mean something else."""
+    size = {"rows": rows, "epochs": epochs}
+    behind = {"kind": kind, "accents": accents, **size}
+    plain = {"accents": 0, **size}
+    return Contest(
+        suite="evolution",
+        name=f"accents by range/{kind}/{accents}",
+        competitors=cedilla_competitors(f"{_RUNS}:by_range", behind, behind)
+        + cedilla_competitors(f"{_RUNS}:in_force", plain, plain, _PLAIN),
+        baseline="cedilla",
+        main="epoch_ms",
+        prepare=lambda spark: inputs.write_by_range(spark, kind, accents, rows, epochs),
         facts={"epoch_rows": rows, "epochs": epochs},
     )
 

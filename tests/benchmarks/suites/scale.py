@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.benchmarks.contest import Compared, Competitor, Contest, cedilla_competitors
+from tests.benchmarks.core import runs as core
+from tests.benchmarks.core.query import Size
 from tests.benchmarks.engines import STATE_STORES
 from tests.benchmarks.evolution import inputs as evolution
 from tests.benchmarks.evolution import runs as evolution_runs
@@ -19,6 +21,10 @@ LARGE = (10_000, 1_000_000)
 EPOCHS = (10, 100, 1_000, 10_000)
 SOURCES = (1, 5, 10, 20, 50)
 OPERATORS = (1, 10, 50, 100, 200)
+JOINS = (5, 10, 20, 30, 50)
+HISTORIES = (1, 20_000, 100_000)
+"""Old files in a folder."""
+OBSERVED_ROWS, OBSERVED_EPOCHS = 100_000, 20
 
 
 def contests(wanted: Wanted) -> Iterator[Contest]:
@@ -31,6 +37,9 @@ def contests(wanted: Wanted) -> Iterator[Contest]:
             yield _large(kind, state)
     yield from (_wide("sources", number) for number in SOURCES)
     yield from (_wide("operators", number) for number in OPERATORS)
+    yield from (_joins(number) for number in JOINS)
+    yield from (_latency(files) for files in HISTORIES)
+    yield _observers(wanted.epochs or OBSERVED_EPOCHS)
     yield from (_epochs(number) for number in ((wanted.epochs,) if wanted.epochs else EPOCHS))
 
 
@@ -98,4 +107,55 @@ def _wide(what: str, number: int) -> Contest:
         compared=Compared("id BIGINT, v DOUBLE"),
         rounds=2,
         facts={"epoch_rows": runs.WIDE_ROWS, "epochs": runs.WIDE_EPOCHS},
+    )
+
+
+def _joins(number: int) -> Contest:
+    arguments = {"joins": number}
+    return Contest(
+        suite="scale",
+        name=f"joins/{number}",
+        competitors=cedilla_competitors(f"{_RUNS}:joins", arguments, {"joins": JOINS[0]}),
+        baseline="cedilla",
+        main="epoch_ms",
+        prepare=runs.write_wide,
+        compared=Compared("id BIGINT, v DOUBLE"),
+        rounds=2,
+        facts={"epoch_rows": runs.WIDE_ROWS, "epochs": runs.WIDE_EPOCHS},
+    )
+
+
+def _latency(files: int) -> Contest:
+    return Contest(
+        suite="scale",
+        name=f"old files/{files}",
+        competitors=cedilla_competitors(f"{_RUNS}:latency", {"files": files}, {"files": HISTORIES[0]}),
+        baseline="cedilla",
+        main="commit_ms",
+        prepare=lambda spark: [runs.write_history(n) for n in {HISTORIES[0], files}],
+        rounds=1,
+        facts={"new_files": runs.LATENCY_FILES},
+    )
+
+
+def _observers(epochs: int) -> Contest:
+    size = {"rows": OBSERVED_ROWS, "epochs": epochs}
+
+    def competitors(is_watched: bool) -> tuple[Competitor, ...]:
+        arguments = {**size, "is_watched": is_watched}
+        return cedilla_competitors(
+            f"{_RUNS}:observed", arguments, arguments, "" if is_watched else " unobserved"
+        )
+
+    return Contest(
+        suite="scale",
+        name="observers",
+        competitors=competitors(True) + competitors(False),
+        baseline="cedilla",
+        main="rows_per_s",
+        prepare=lambda spark: core.prepare(
+            spark, core.query_of("select"), Size(OBSERVED_ROWS, epochs), "json", None
+        ),
+        compared=Compared(core.query_of("select").columns),
+        facts={"epoch_rows": OBSERVED_ROWS, "epochs": epochs},
     )
