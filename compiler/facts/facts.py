@@ -9,7 +9,7 @@ that can produce tuples of an output cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from enum import IntEnum
 from functools import lru_cache
 from operator import eq
@@ -59,22 +59,36 @@ def _common(a: History, b: History) -> History:
     shorter = min(a, b, key=len)
     if a[: len(shorter)] == b[: len(shorter)]:  # one input is only late
         return shorter
-    alike = next(i for i, (f, g) in enumerate(zip(a, b, strict=False)) if f != g)
-    below: list[History] = [()] * (len(b) + 1)
-    for f in reversed(a[alike:]):
-        row: list[History] = [()] * (len(b) + 1)
-        for j in reversed(range(alike, len(b))):
-            both = (f, *below[j + 1]) if f == b[j] else ()
-            row[j] = _longer(_longer(both, below[j]), row[j + 1])
-        below = row
-    return a[:alike] + below[alike]
+    rank = {f: n for n, f in enumerate(sorted({*a, *b}, key=lambda f: (f.slope, f.shift)))}
+    longest = _longest([rank[f] for f in a], [rank[f] for f in b])
+    functions = [*rank]
+    return tuple(functions[number] for number in longest)
 
 
-def _longer(a: History, b: History) -> History:
-    """Returns the longer history. A total order decides ties, so that they do not depend on the order of inputs."""
-    if len(a) != len(b) or a == b:
-        return max(a, b, key=len)
-    return max(a, b, key=lambda history: [(f.slope, f.shift) for f in history])
+def _longest(a: Sequence[int], b: Sequence[int]) -> list[int]:
+    """Returns the greatest of the longest common subsequences, so that ties do not depend on the order of inputs."""
+    lengths = [[0] * (len(b) + 1)]  # of the longest one of the rests from i and j on
+    for f in reversed(a):
+        below, row = lengths[-1], [0] * (len(b) + 1)
+        for j in range(len(b) - 1, -1, -1):
+            row[j] = below[j + 1] + 1 if f == b[j] else max(below[j], row[j + 1])
+        lengths.append(row)
+    lengths.reverse()
+    result: list[int] = []
+    i = j = 0
+    while left := lengths[i][j]:
+        firsts: dict[int, tuple[int, int]] = {}
+        for at in range(i, len(a)):
+            if lengths[at][j] < left:
+                break
+            if a[at] not in firsts and a[at] in b[j:]:
+                meets = b.index(a[at], j)
+                if lengths[at + 1][meets + 1] == left - 1:
+                    firsts[a[at]] = at + 1, meets + 1
+        first = max(firsts)
+        result.append(first)
+        i, j = firsts[first]
+    return result
 
 
 PRESENT_IF_ANY = regions.lattice(max, neutral=ABSENT, absorbing=PRESENT)

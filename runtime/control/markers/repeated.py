@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import cast
 
 from cedilla.compiler import regions
@@ -111,13 +112,14 @@ def _recoded_back(state: SourceState, accent: Accent, recode: Recode, where: Tre
 @lru_cache(CACHE_SIZE)
 def standing(history: History) -> tuple[Affine, ...]:
     """Returns the functions that a cell's values went through and that no later function undid, oldest first."""
-    if len(history) < 2:
-        return ()
-    standing(history[:-_STRIDE])  # so that the next one comes from the cache, without deep recursion
-    steps, step = standing(history[:-1]), _step(*history[-2:])
-    if steps and _undoes(step, steps[-1]):
-        return steps[:-1]
-    return steps if step.is_identity else (*steps, step)
+    steps: list[Affine] = []
+    for before, after in pairwise(history):
+        step = _step(before, after)
+        if steps and _undoes(step, steps[-1]):
+            steps.pop()
+        elif not step.is_identity:
+            steps.append(step)
+    return tuple(steps)
 
 
 @lru_cache(CACHE_SIZE)
@@ -125,9 +127,6 @@ def stand(history: History) -> frozenset[Affine]:
     """Returns `standing` as a set."""
     return frozenset(standing(history))
 
-
-_STRIDE = 100
-"""Functions of a history by which the recursion of `standing` gets ahead."""
 
 _MAX_STEPS = 1 << 16
 """Number of steps to cache. Each accent asks for all steps of the cells that it meets, and adds one to each."""
