@@ -9,6 +9,7 @@ import struct
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from math import nan
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -500,6 +501,20 @@ def test_an_output_of_markers_alone_is_read(spark: SparkSession, tmp_path: Path)
 
 
 # --- what is read ---
+
+
+@pytest.mark.either_engine
+def test_conditions_find_nan_which_statistics_leave_out(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark passed over the row group, whose greatest value was 0.5; NaN is greater than all numbers."""
+    for kind in (pa.float64(), pa.float32()):
+        folder = tmp_path / str(kind)
+        (folder / "in" / "r").mkdir(parents=True)
+        table = pa.table({"k": pa.array([1, 2], pa.int64()), "x": pa.array([nan, 0.5], kind)})
+        parquet.write_table(table, folder / "in" / "r" / "1.parquet")
+        text = 'stream r(k: long, x: double) from parquet "in"; big := select[x > 0.7](r); emit big to json "out";'
+        run = Query(spark, folder, text)
+        run.process()
+        assert [row["k"] for row in run.output("big") if is_tuple(row)] == [1], kind
 
 
 @pytest.mark.rest
