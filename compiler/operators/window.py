@@ -84,6 +84,10 @@ class Window(Operator):
     def axis(self) -> str:
         return self.on
 
+    @property
+    def zone(self) -> str | None:
+        return None if self.calendar is None else self.calendar.zone
+
     def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
         (source,) = inputs
         unit = source.get(self.on)

@@ -12,7 +12,7 @@ _NO_LISTS = "values are numbers, strings, booleans and times, not lists or objec
 _INSIDE = 'a field inside of an object is declared: `city: string from "address.city"`'
 _COUNTER = "a counter in a window: `aggregate[increase(x) as grown by k, w](window[1 hour on at as w](R))`"
 _MOVING = (
-    "a moving average is `running[avg(x) as mean per k on at over last 5 rows](R)`, also `over last 10 minutes`; "
+    "a moving average is `running[avg(x) as mean per k on at over last 5 rows](R)`, or of the last 10 minutes; "
     "for each minute it is `avg(x)` over a sliding window, `window[5 minutes every 1 minute on at as w](R)`"
 )
 _CAST = "a value is converted by `int(x)`, `double(x)`, `string(x)`, `date(x)` or `timestamp(x)`"

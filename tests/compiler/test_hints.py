@@ -65,7 +65,10 @@ LISTS = 'stream r(k: int, v: double, tags?: list of string) from json "r";\n'
     ("statement", "hint"),
     [
         ('emit unnest[tags](r) to json "o";', "`unnest[tags as tag](R)`"),
-        ('emit running[sum(v) on k](r) to json "o";', "`running[delta(kwh) as used"),
+        (
+            'emit running[sum(v) on k](r) to json "o";',
+            "`running[avg(kwh) as mean, sum(n) as total per meter on ts over last 5 rows](R)`",
+        ),
         ('accent r from "changes.rqm"; emit r to json "o";', '`from file "path"`'),
         ('emit select[tags = "a"](r) to json "o";', "`unnest[tags as tag](R)` makes tuples of them"),
         ('emit sort[tags](r) to json "o";', "without `?`: `tags: list of string`"),

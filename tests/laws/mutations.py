@@ -58,7 +58,7 @@ MUTATIONS = (
     Mutation(
         "D1 Alter: common to all feeders",
         "compiler/facts/facts.py",
-        "    return a[:alike] + below[alike]",
+        "    return tuple(functions[number] for number in longest)",
         "    return max(a, b, key=len)",
     ),
     Mutation(
@@ -262,7 +262,7 @@ MUTATIONS = (
     Mutation(
         "D2 an Alter is announced where the attribute is",
         "runtime/control/sinks/announce.py",
-        "            live = regions.difference(regions.intersection(cell, readers_have), after.dead(name))",
+        "            live = regions.difference(regions.intersection(cell, readers_have), dead)",
         "            live = regions.difference(cell, after.closed)",
     ),
     Mutation(
@@ -376,8 +376,8 @@ MUTATIONS = (
     Mutation(
         "R2 a run counts from its place on, tuple by tuple",
         "runtime/control/markers/marker_groups.py",
-        "        if before is None or before.next != marker.position:",
-        "        if before is None:",
+        "        positions.append(positions[-1] if is_next else marker.position)",
+        "        positions.append(positions[-1] if positions else marker.position)",
     ),
     Mutation(
         "G22 what a run describes is not altered",

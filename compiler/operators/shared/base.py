@@ -247,6 +247,11 @@ class Operator(ABC):
         return None
 
     @property
+    def zone(self) -> str | None:
+        """The zone whose clocks decide which tuples are together."""
+        return None
+
+    @property
     def groups(self) -> tuple[str, ...] | None:
         """The attributes of a group; each group gives one row."""
         return None

@@ -11,14 +11,13 @@ _MOST = 64 * regions.CELL
 
 
 def has_many_places(state: SourceState) -> bool:
-    """Returns True if positions make a tree of a source much heavier. Each of n ranges with tuples in between has a
-    position of its own, so that all of them have n squared cells."""
+    """Returns True if positions make a tree of a source's accents much heavier. Each of n ranges with tuples in between
+    has a position of its own, so that all of them have n squared cells; n punctuations have n cells."""
     return any(
         placed[name] is not tree and _weight(placed[name]) > 2 * _weight(tree) + _MOST
         for placed, here in (
             (state.originals.placed, state.original),
             (state.presence.placed, state.present),
-            ({"": state.placed_closed}, {"": state.closed}),
         )
         if placed is not here
         for name, tree in here.items()

@@ -11,7 +11,6 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import quote
 from cedilla.compiler.expressions.types.zones import clock_changes
-from cedilla.compiler.operators import Window
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.engines.spark.frames import of_table
@@ -25,8 +24,7 @@ def check_clocks(spark: SparkSession, plan: Plan) -> None:
     Asks the engine once for each zone, and nothing if no window has one. Raises `DiagnosticError` RQ515 where the
     engine's database of zones is another than the compiler's: windows would be closed too early, or too late.
     """
-    windows = [o for o in plan.operators if isinstance(o, Window) and o.calendar is not None]
-    for zone in {window.calendar.zone: window for window in windows if window.calendar is not None}:
+    for zone in dict.fromkeys(operator.zone for operator in plan.operators if operator.zone is not None):
         moments = list(_moments(zone))
         if not moments:
             continue

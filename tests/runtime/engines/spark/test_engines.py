@@ -177,7 +177,7 @@ def test_the_command_says_what_it_does(folder: Path) -> None:
     assert result.exit_code == 0
     assert any(line.endswith(" starting Sail") for line in result.stderr.splitlines())
     assert "epoch 0 on sail · 182 tuples in" in result.stderr
-    assert cedilla("status", ".cedilla/q").stdout.splitlines()[0].endswith(" UTC by sail")
+    assert cedilla("status", ".cedilla/q").stdout.splitlines()[0].endswith(" UTC by sail; no run")
 
 
 @pytest.mark.rest
