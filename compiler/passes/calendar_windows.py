@@ -7,6 +7,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.types.zones import check_zone
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.formatting.expression_formatter import measure_text
 
 _FORM = '`window[1 day on at zone "Europe/Berlin" as [begin, end]](R)`'
 
@@ -25,7 +26,7 @@ def calendar_of(node: syntax.Window, type_: Type) -> Calendar:
     if node.zone is None:
         unit = node.length.unit
         message = f"the length of a {unit} depends on the calendar, and on the clocks of a zone"
-        hint = f'`window[1 {unit} on {node.on} zone "UTC" as [begin, end]](R)`, or a zone with the name of a city'
+        hint = f'`window[{measure_text(node.length)} on {node.on} zone "UTC" as [begin, end]](R)`, or a zone with the name of a city'
         raise failure("RQ105", message, node.length.span, hint=hint)
     if type_.name != "timestamp":
         message = f"clocks of a zone show moments, and `{node.on}` is {type_}"

@@ -223,6 +223,7 @@ PLACES = (
     Place(accepts="JOIN", lacks="LSQB", found=by_word({"[ (": _AROUND})),
     # Parameters of operators.
     Place(accepts="AS", only=True, found=synonyms.AFTER_WINDOWS),
+    Place(accepts="AS ZONE", only=True, found=synonyms.AFTER_WINDOWS),
     Place(accepts="AS PLUS", found=synonyms.AFTER_RESULTS),
     Place(accepts="COMMA RSQB", lacks="PLUS", texts=";", found=synonyms.AFTER_GROUPS),
     # Expressions.

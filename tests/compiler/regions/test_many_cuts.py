@@ -84,7 +84,7 @@ def test_a_narrowed_tree_is_the_same_inside(seed: int) -> None:
                 row = {"x": x, "y": y}
                 if regions.contains(around, row):
                     assert regions.contains(simple, row) == regions.contains(tree, row)
-        assert simple.weight <= tree.weight
+        assert not isinstance(simple, Level) or simple.weight <= tree.weight
 
 
 def test_a_change_of_few_cells_costs_the_same_however_many_there_are() -> None:

@@ -360,7 +360,7 @@ def test_accents_on_ranges_cost_what_their_pieces_cost(last: int | None) -> None
     def cost(count: int) -> int:
         ends = [f">= {n}" if last is None else f"in [{n}, {n + last})" for n in range(count)]
         texts = [f"[[k {end}, alter(t, y -> y + {n + 1})]]" for n, end in enumerate(ends)]
-        markers = [MarkerLine("accent", text, n) for n, text in enumerate(texts)]
+        markers = [MarkerLine("accent", text, n, next=n + 1) for n, text in enumerate(texts)]
         states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
         stops = list[object]()
         count = calls(lambda: stops.extend(advance(plan, states, {"r": markers}).stops))
