@@ -26,7 +26,8 @@ def calendar_of(node: syntax.Window, type_: Type) -> Calendar:
     if node.zone is None:
         unit = node.length.unit
         message = f"the length of a {unit} depends on the calendar, and on the clocks of a zone"
-        hint = f'`window[{measure_text(node.length)} on {node.on} zone "UTC" as [begin, end]](R)`, or a zone with the name of a city'
+        form = f'window[{measure_text(node.length)} on {node.on} zone "UTC" as [begin, end]](R)'
+        hint = f"`{form}`, or a zone with the name of a city"
         raise failure("RQ105", message, node.length.span, hint=hint)
     if type_.name != "timestamp":
         message = f"clocks of a zone show moments, and `{node.on}` is {type_}"
