@@ -69,11 +69,11 @@ def _item_sql(operator: Project, name: str, expression: Expression, types: Types
 
 def window_sql(operator: Window, types: Types) -> str:
     """Returns SQL for the number of a tuple's window, null without a window; one row for each overlapping
-    window.
+    window. Of a calendar it is the number that clocks show, from which `with_windows` computes that of the window.
     """
     type_ = types[operator.on]
     if operator.calendar is not None:
-        return operator.calendar.day_sql(column(operator.on))
+        return operator.calendar.shown_sql(column(operator.on))
     axis = type_.axis(column(operator.on))
     if operator.step == operator.length:
         return rounded_sql("floor", axis, type_, Affine(1 / operator.length, 0))

@@ -17,6 +17,7 @@ from attrs import field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.step_functions import Range, whole_numbers
 from cedilla.compiler.expressions.types import quote
+from cedilla.compiler.expressions.types.zones import offset_in
 from cedilla.compiler.regions import Bound, Level, Tree, ceiling
 from cedilla.grammar.syntax import MICROSECONDS
 
@@ -82,14 +83,13 @@ class Calendar:
             year, month = divmod(number * self._months, 12)
             first = date(1970 + year, month + 1, 1)
         local = datetime(first.year, first.month, first.day) + self.starts * _MICROSECOND
-        # `fold=0` is the earlier of two moments, and moves a skipped one by what is skipped.
-        offset = local.replace(tzinfo=ZoneInfo(self.zone), fold=0).utcoffset() or timedelta(0)
-        return (local.replace(tzinfo=UTC) - offset - _START) // _MICROSECOND
+        # The offset before clocks are set: the earlier of two moments, and later than a skipped one by what is skipped.
+        return (local.replace(tzinfo=UTC) - _START) // _MICROSECOND - offset_in(self.zone, local)
 
     def number(self, moment: int) -> int | None:
         """Returns the number of the period of a moment, in microseconds since 1970; `None` outside of the years."""
-        first, end = self.ends
-        if not self.begin(first) <= moment < self.begin(end):
+        first, end = self._reach
+        if not first <= moment < end:
             return None
         local = (_START + moment * _MICROSECOND).astimezone(ZoneInfo(self.zone)).replace(tzinfo=None)
         number = self._index((local - self.starts * _MICROSECOND).date())
@@ -107,7 +107,7 @@ class Calendar:
 
     def outside(self, on: str) -> Tree:
         """Returns the moments in no period, as a region of the attribute `on`."""
-        low, high = (self.begin(number) for number in self.ends)
+        low, high = self._reach
         return regions.union(regions.interval(on, None, (low, 0)), regions.interval(on, (high, 0), None))
 
     @cached_property
@@ -115,22 +115,29 @@ class Calendar:
         """The number of the first period in the years, and that after the last one."""
         return self._index(date(_FIRST_YEAR, 1, 1)) + 1, self._index(date(_END_YEAR, 1, 1))
 
+    @cached_property
+    def _reach(self) -> tuple[int, int]:
+        """The first moment in a period of the years, and the first one after the last of these periods."""
+        first, end = self.ends
+        return self.begin(first), self.begin(end)
+
     def _cells(self, low: Bound | None, high: Bound | None) -> Range:
         """Returns the half-open range of the periods that have moments between two cuts."""
-        first, end = self.ends
+        start, end = self._reach
         lowest = None if low is None else ceiling(low)
         highest = None if high is None else ceiling(high) - 1
         return (
-            None if lowest is None or lowest < self.begin(first) else self._clamped(lowest),
-            None if highest is None or highest >= self.begin(end) else self._clamped(highest) + 1,
+            None if lowest is None or lowest < start else self._clamped(lowest),
+            None if highest is None or highest >= end else self._clamped(highest) + 1,
         )
 
     def _clamped(self, moment: int) -> int:
+        """Returns the number of the period of a moment, or one before or after all of them."""
         first, end = self.ends
-        if moment < self.begin(first):
-            return first - 1
         number = self.number(moment)
-        return end if number is None else number
+        if number is not None:
+            return number
+        return first - 1 if moment < self._reach[0] else end
 
     def _index(self, day: date) -> int:
         """Returns the number of the period that has a day by the calendar."""
@@ -153,9 +160,9 @@ class Calendar:
 
     # --- SQL ---
 
-    def day_sql(self, moment: str) -> str:
+    def shown_sql(self, moment: str) -> str:
         """Returns SQL for the number of the period that clocks show at a moment, null outside of the years."""
-        first, end = (f"timestamp_micros({self.begin(number)}L)" for number in self.ends)
+        first, end = (f"timestamp_micros({bound}L)" for bound in self._reach)
         local = f"from_utc_timestamp({moment}, {quote(self.zone)})"
         if self.starts:
             local = f"timestamp_micros(unix_micros({local}) - {self.starts}L)"
@@ -168,7 +175,7 @@ class Calendar:
         return f"CASE WHEN {moment} >= {first} AND {moment} < {end} THEN CAST({number} AS BIGINT) END"
 
     def number_sql(self, moment: str, shown: str) -> str:
-        """Returns SQL for the number of the period of a moment, as `number`. `shown`: the column of `day_sql`."""
+        """Returns SQL for the number of the period of a moment, as `number`. `shown`: the column of `shown_sql`."""
         later = f"{moment} >= {self.begin_sql(f'{shown} + 1')}"
         earlier = f"{moment} < {self.begin_sql(shown)}"
         return f"{shown} + CASE WHEN {later} THEN 1 WHEN {earlier} THEN -1 ELSE 0 END"

@@ -133,7 +133,8 @@ def _change_between(zone: str, start: datetime, end: datetime) -> ClockChange:
 
 
 def offset_in(zone: str, local: datetime) -> int:
-    """Returns the offset of a zone from UTC at a local time with one moment, in microseconds."""
+    """Returns the offset of a zone from UTC at a local time, in microseconds. If clocks show the time twice or skip it,
+    it is the offset before they are set."""
     return (local.replace(tzinfo=_zone(zone)).utcoffset() or timedelta(0)) // _MICROSECOND
 
 

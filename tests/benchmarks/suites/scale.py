@@ -3,7 +3,7 @@ where it has the operator."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tests.benchmarks.contest import Compared, Competitor, Contest, cedilla_competitors
 from tests.benchmarks.core import runs as core
@@ -97,25 +97,19 @@ def _wide(what: str, number: int) -> Contest:
     competitors = [*cedilla_competitors(f"{_RUNS}:wide", arguments, arguments)]
     if what == "sources":
         competitors.append(Competitor("spark", f"{_RUNS}:native_sources", arguments, arguments))
-    return Contest(
-        suite="scale",
-        name=f"{what}/{number}",
-        competitors=tuple(competitors),
-        baseline="cedilla",
-        main="epoch_ms",
-        prepare=runs.write_wide,
-        compared=Compared("id BIGINT, v DOUBLE"),
-        rounds=2,
-        facts={"epoch_rows": runs.WIDE_ROWS, "epochs": runs.WIDE_EPOCHS},
-    )
+    return _over_wide(f"{what}/{number}", competitors)
 
 
 def _joins(number: int) -> Contest:
-    arguments = {"joins": number}
+    competitors = cedilla_competitors(f"{_RUNS}:joins", {"joins": number}, {"joins": JOINS[0]})
+    return _over_wide(f"joins/{number}", competitors)
+
+
+def _over_wide(name: str, competitors: Sequence[Competitor]) -> Contest:
     return Contest(
         suite="scale",
-        name=f"joins/{number}",
-        competitors=cedilla_competitors(f"{_RUNS}:joins", arguments, {"joins": JOINS[0]}),
+        name=name,
+        competitors=tuple(competitors),
         baseline="cedilla",
         main="epoch_ms",
         prepare=runs.write_wide,

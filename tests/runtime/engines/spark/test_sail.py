@@ -31,6 +31,16 @@ def test_a_session_has_the_settings_of_sparks(sail: SparkSession) -> None:
         sail.range(1).selectExpr("CAST(id + 3000000000 AS INT)").collect()
 
 
+def _printed(program: str) -> tuple[str, str]:
+    """Returns what a program in a process of its own writes to its output and errors, if it ends well."""
+    environment = {name: value for name, value in os.environ.items() if name != "SPARK_CONNECT_MODE_ENABLED"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
 def test_no_call_looks_up_its_place_in_the_program() -> None:
     """PySpark would pass over the stack, and load packages of notebooks. It decides once in a process."""
     pytest.importorskip("pysail")
@@ -43,11 +53,7 @@ def test_no_call_looks_up_its_place_in_the_program() -> None:
         "    utils._capture_call_site = lambda depth: sys.exit('looked up')\n"
         "    print(session.range(3).select(F.sqrt(F.col('id') + 1)).count(), 'ipykernel' in sys.modules)\n"
     )
-    environment = {name: value for name, value in os.environ.items() if name != "SPARK_CONNECT_MODE_ENABLED"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], check=False, capture_output=True, text=True, env=environment
-    )
-    assert (done.stdout, done.stderr) == ("3 False\n", "")
+    assert _printed(program) == ("3 False\n", "")
 
 
 def test_hundreds_of_operators_in_a_row_do_not_overflow_the_stack(sail: SparkSession) -> None:
@@ -87,11 +93,7 @@ def test_the_engine_starts_and_stops_more_than_once_and_leaves_no_mode_behind() 
         "        print(session.range(number).count(), session.conf.get('spark.sql.session.timeZone'))\n"
         "    assert 'SPARK_CONNECT_MODE_ENABLED' not in os.environ\n"
     )
-    environment = {name: value for name, value in os.environ.items() if name != "SPARK_CONNECT_MODE_ENABLED"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment
-    )
-    assert (done.stdout, done.stderr) == ("1 Asia/Tokyo\n2 Asia/Tokyo\n", "")
+    assert _printed(program) == ("1 Asia/Tokyo\n2 Asia/Tokyo\n", "")
 
 
 @pytest.mark.rest

@@ -45,7 +45,7 @@ def test_an_engine_finds_the_periods_of_the_compiler(spark: SparkSession, seed: 
         calendar = Calendar(rng.choice(UNITS), rng.randint(1, 4), zone, rng.choice(STARTS))
         times = moments(rng, zone)
         frame = of_table(spark, pa.table({"t": times})).select("t", F.expr("timestamp_micros(t)").alias("at"))
-        frame = frame.withColumn("k", F.expr(calendar.day_sql("at")))
+        frame = frame.withColumn("k", F.expr(calendar.shown_sql("at")))
         frame = frame.withColumn("k", F.expr(calendar.number_sql("at", "k")))
         begin = F.expr(f"unix_micros({calendar.begin_sql('k')})").alias("begin")
         rows = {row["t"]: (row["k"], row["begin"]) for row in frame.select("t", "k", begin).collect()}
