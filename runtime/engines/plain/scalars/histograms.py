@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import inf
 from typing import Any
@@ -15,13 +15,13 @@ _Entry = tuple[float, float]
 
 def histogram_quantile(histograms: Iterable[tuple[Any, Any]], share: Any) -> float | None:
     """Returns a quantile of several histograms, given as buckets and bounds."""
-    counts = Counter[_Entry]()
+    counts = defaultdict[_Entry, float](float)
     for buckets, bounds in histograms:
         if _is_one(values := [*map(double, buckets)], ends := [*map(double, bounds)]):
             lows, highs = (min(ends[0], 0.0), *ends), (*ends, ends[-1])
             for low, high, count in zip(lows, highs, values, strict=True):
                 if count > 0:
-                    counts[low, high] += count  # type: ignore[assignment]
+                    counts[low, high] += count
     return _quantile(counts, double(share))
 
 
@@ -35,7 +35,7 @@ def _is_one(buckets: Sequence[float], bounds: Sequence[float]) -> bool:
     )
 
 
-def _ends(counts: Counter[_Entry]) -> Iterator[tuple[float, int, float, float]]:
+def _ends(counts: Mapping[_Entry, float]) -> Iterator[tuple[float, int, float, float]]:
     """Yields the ends of entries: the place, how many entries begin, the values of one that ends, and the change of the
     values by unit."""
     for (low, high), count in counts.items():
@@ -47,7 +47,7 @@ def _ends(counts: Counter[_Entry]) -> Iterator[tuple[float, int, float, float]]:
             yield low, 0, count, 0.0
 
 
-def _quantile(counts: Counter[_Entry], share: float) -> float | None:
+def _quantile(counts: Mapping[_Entry, float], share: float) -> float | None:
     rank = share * sum(counts.values())
     last, is_open, ended, part, slope = None, 0, 0.0, 0.0, 0.0
     for at, begin, count, change in sorted(_ends(counts)):
