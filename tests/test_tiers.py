@@ -83,6 +83,7 @@ DEAR = {
     "tests/runtime/epochs/options/test_permissions.py::test_files_beside_a_query_shadow_no_module_but_the_one_named",
     "tests/runtime/epochs/options/test_permissions.py::test_nothing_that_a_stream_or_a_query_says_moves_the_terminal",
     "tests/runtime/epochs/pipeline/test_in_flight.py::test_memory_is_given_back",
+    "tests/runtime/epochs/pipeline/test_policy_of_changes.py::test_the_command_asks_at_a_terminal",
     "tests/runtime/epochs/pipeline/test_sensors.py::test_any_described_subset_may_change",
     "tests/runtime/epochs/pipeline/test_stopping.py::test_a_run_that_waits_for_files_ends_at_once",
     "tests/runtime/epochs/pipeline/test_stopping.py::test_a_signal_ends_a_run_at_the_end_of_its_epoch",

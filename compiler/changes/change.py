@@ -82,6 +82,11 @@ class Change(ABC):
         return (self.attribute,)
 
     @property
+    def kind(self) -> str:
+        """The word that its text begins with, a kind of `set changes`."""
+        return str(self).removeprefix("[[").partition("(")[0]
+
+    @property
     def converts(self) -> bool:
         """True if values are other numbers from it on, as from an Alter."""
         return False

@@ -26,17 +26,16 @@ def check(plan: Plan, report: Report) -> Plan:
         check_paths(plan)
         _check_depth(plan)
         report.warnings += check_totals(plan)
-        _check_grouping(plan, report)
+        _check_names(plan, report)
         _check_unknown_schema(plan, report)
     return plan
 
 
-def _check_grouping(plan: Plan, report: Report) -> None:
-    """Raises RQ102 for a group of `suspect` that no stream has as an attribute."""
-    stated = (s for s in report.query.statements if isinstance(s, Setting) and s.name == "suspect")
-    for setting in stated:
-        if (name := plan.unknown_group(setting.value)) is not None:
-            raise unknown_attribute(name, plan.stream_attributes, setting.span, "in `set suspect`")
+def _check_names(plan: Plan, report: Report) -> None:
+    """Raises RQ102 for an attribute in a setting that no stream has."""
+    for setting in (s for s in report.query.statements if isinstance(s, Setting)):
+        if (name := plan.unknown_name(setting.value)) is not None:
+            raise unknown_attribute(name, plan.stream_attributes, setting.span, f"in `set {setting.name}`")
 
 
 def _check_unknown_schema(plan: Plan, report: Report) -> None:

@@ -18,6 +18,7 @@ from cedilla.compiler.plan.formats import FORMATS, FormatKind
 from cedilla.compiler.plan.sources import Source
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Span
+from cedilla.grammar.syntax.change_policy import ChangePolicy, policy_of
 from cedilla.grammar.syntax.settings import SETTINGS, size, word_and_names
 
 if TYPE_CHECKING:
@@ -73,14 +74,21 @@ class Plan:
         """Returns the greatest number of bytes of a line of a source."""
         return size(self.settings["longest_line"])
 
+    @cached_property
+    def policy(self) -> ChangePolicy | None:
+        """Returns the changes that the query takes from its streams; `None` if it takes any."""
+        return policy_of(self.settings["changes"])
+
     @property
     def stream_attributes(self) -> list[str]:
         """Returns the declared attributes of streams."""
         return [attribute.name for s in self.sources if not s.table for attribute in s.attributes]
 
-    def unknown_group(self, suspect: str) -> str | None:
-        """Returns the first attribute of a value of `suspect`, `warn by shop, sensor`, that no stream has."""
-        _, names = word_and_names(suspect)
+    def unknown_name(self, value: str) -> str | None:
+        """Returns the first attribute that no stream has, of those that the value of a setting names: `warn by shop,
+        sensor` of `suspect`, `allow {unit(t)}` of `changes`."""
+        policy = policy_of(value)
+        names = word_and_names(value)[1] if policy is None else policy.declared
         return next((name for name in names if name not in self.stream_attributes), None)
 
     @cached_property

@@ -16,7 +16,7 @@ from cedilla.grammar.hints import synonyms
 from cedilla.grammar.parsing.lalr import per_rule
 from cedilla.grammar.syntax import accent_forms
 from cedilla.grammar.syntax.operator_forms import FORMS
-from cedilla.grammar.syntax.settings import SETTINGS, SIZES, as_stored, grouping_fault, size_fault
+from cedilla.grammar.syntax.settings import CHANGES, SETTINGS, SIZES, as_stored, grouping_fault, value_fault
 
 if TYPE_CHECKING:
     from cedilla.grammar.syntax import Expression, Relation
@@ -209,10 +209,10 @@ class Builder(ClauseBuilder):
         *unit, by = parts
         text = " ".join(str(part) for part in (value, *unit) if part is not None)
         if self._check_known("RQ004", "setting", name, SETTINGS):
-            if name not in SIZES:
+            if name not in (*SIZES, CHANGES):
                 at = Token.new_borrow_pos(value.type, text, value)
                 self._check_known("RQ004", f"value of setting `{name}`:", at, SETTINGS[name])
-            elif (fault := size_fault(name, text)) is not None:
+            elif (fault := value_fault(name, text)) is not None:
                 self._report("RQ004", fault[0], value, fault[1])
             else:
                 text = as_stored(name, text)
@@ -221,6 +221,19 @@ class Builder(ClauseBuilder):
             if (fault := grouping_fault(name, text)) is not None:
                 self._report("RQ004", fault[0], meta, fault[1])
         return syntax.Setting(str(name), str(text), span=self._span(meta))
+
+    def policy(self, meta: Meta, name: Token, word: Token, *kinds: str | None) -> syntax.Setting:
+        text = f"{word} {{{', '.join(filter(None, kinds))}}}"
+        if self._check_known("RQ004", "setting", name, SETTINGS):
+            fault = value_fault(name, text)
+            if fault is None:
+                text = as_stored(name, text)
+            else:
+                self._report("RQ004", fault[0], word, fault[1])
+        return syntax.Setting(str(name), text, span=self._span(meta))
+
+    def allowed(self, meta: Meta, kind: Token, names: tuple[str, ...] | None) -> str:
+        return str(kind) if names is None else f"{kind}({', '.join(names)})"
 
     def let(self, meta: Meta, name: Token, value: syntax.Literal) -> syntax.Let:
         measure = self._length(value)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cedilla.grammar.syntax.change_policy import ANY, policy_fault, policy_of
+
 SETTINGS: dict[str, tuple[str, ...]] = {
     "accents": ("accumulate", "strict"),
     "drop": ("exact", "eager"),
@@ -14,10 +16,12 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "gaps": ("abort", "skip"),
     "unknown_schema": ("quarantine", "abort", "import"),
     "bad_markers": ("abort", "quarantine"),
+    "changes": (ANY,),
     "doubtful": ("warn", "abort"),
     "longest_line": ("16 MiB",),
 }
-"""Settings of a query and their values, the default first (paper, section 6.2). A size has only its default here."""
+"""Settings of a query and their values, the default first (paper, section 6.2). A size and a policy of changes have
+only their defaults here."""
 SETTING_MEANINGS: dict[str, str] = {
     "accents": "An accent that cannot pass a project or an aggregate yet waits for others; `strict` ends the query "
     "(RQ211). Accents that wait for the other input of a union or join always wait.",
@@ -36,6 +40,8 @@ SETTING_MEANINGS: dict[str, str] = {
     "unknown_schema": "A record of a topic whose schema is not in the declared domain of its id is set aside (RQ520); "
     "`abort` ends the query; `import` states the changes of the schema as accents, as `cedilla import registry` does.",
     "bad_markers": "A bad marker ends the query; `quarantine` sets it aside and names each unit that stays (RQ235).",
+    "changes": "Takes any change that a stream announces; `allow {+, unit(t), rename}` takes these kinds, `unit` only "
+    "of `t`, and another accent ends the query (RQ570) until it is allowed.",
     "doubtful": "An accent for impossible values (RQ217), a repeated Alter (RQ218) or a jump under `suspect` (RQ223) "
     "gives a warning; `abort` looks for jumps too, and ends the query before any of these counts.",
     "longest_line": "The greatest size of a line of JSON or CSV, or of a record of a topic, as whole `KiB` or `MiB`: "
@@ -46,6 +52,9 @@ SETTING_MEANINGS: dict[str, str] = {
 
 SIZES = frozenset({"longest_line"})
 """Settings that are a number of bytes."""
+
+CHANGES = "changes"
+"""The setting that is a policy (`change_policy`)."""
 
 _BY = " by "
 _SIZE = re.compile(r"([0-9]{1,9}) ?(KiB|MiB)")
@@ -69,6 +78,8 @@ def as_stored(name: str, value: str) -> str:
     """Returns a valid value as plans contain it: `64MiB` is `64 MiB`, and `warn by a,b` is `warn by a, b`."""
     if name in SIZES:
         return _SIZE.sub(r"\1 \2", value)
+    if name == CHANGES:
+        return str(policy_of(value) or value)
     word, names = word_and_names(value)
     return f"{word}{_BY}{', '.join(names)}" if names else value
 
@@ -87,7 +98,18 @@ def grouping_fault(name: str, value: str) -> tuple[str, str] | None:
     return f"`by` is for `suspect = warn`, found `{name} = {word}`", f"`set {name} = {word};`"
 
 
-def size_fault(name: str, value: str) -> tuple[str, str] | None:
+def value_fault(name: str, value: str) -> tuple[str, str] | None:
+    """Returns message and hint for a value that is no size, or no policy, where its setting is one."""
+    if name in SIZES:
+        return _size_fault(name, value)
+    if name == CHANGES:
+        return policy_fault(value)
+    if policy_of(value) is not None:
+        return f"`{name}` cannot be {value}", f"one of {', '.join(SETTINGS[name])}"
+    return None
+
+
+def _size_fault(name: str, value: str) -> tuple[str, str] | None:
     """Returns message and hint for a value that a size cannot have, `None` for a valid one."""
     example = f"`set {name} = {SETTINGS[name][0]};`"
     if _SIZE.fullmatch(value) is None:

@@ -145,7 +145,7 @@ class Query:
             files_per_epoch,
             self.reports.append,
             conf=self.conf,
-            consent=lambda changes: self.yes,
+            consent=lambda changes: self.yes or changes.goes_on_at_once,
         )
 
     def files(self, executor: Executor) -> dict[str, list[InputFile]]:

@@ -19,6 +19,7 @@ from cedilla.runtime.connectors.records.csv_records import BAD_HEADER, unknown_c
 from cedilla.runtime.connectors.records.near_markers import problem
 from cedilla.runtime.control.domains.growth import check_growth
 from cedilla.runtime.control.markers.accent_in_plan import check_accent
+from cedilla.runtime.control.markers.allowed import check_accent_allowed, check_allowed
 from cedilla.runtime.control.markers.bad_markers import (
     SetAside,
     bad_marker,
@@ -163,7 +164,10 @@ def _with_group(
     """Returns the effects after some markers of a group. Valid markers are applied together; otherwise the group is
     halved until the invalid marker is alone."""
 
+    before = result.states[source]
+
     def check(state: SourceState, accent: Accent) -> None:
+        check_accent_allowed(plan, before, accent)
         check_accent(plan, {**result.states, source: state}, source, accent)
 
     if len(members) < MIN_GROUP:
@@ -172,7 +176,7 @@ def _with_group(
                 marker = evolve(member.marker, begin=member.begin)
                 result = _with_next(plan, result, source, marker, location_of)
         return result
-    state = apply_group(result.states[source], group, members, partial(location_of, source), check)
+    state = apply_group(before, group, members, partial(location_of, source), check)
     if state is not None:
         accents = result.accents + len(members) * (group.kind == "accent")
         punctuations = result.punctuations + len(members) * (group.kind == "punctuation")
@@ -331,6 +335,7 @@ def _applied(
     text = marker.wire(state.field_types)
     if (change := read_epoch_change(state, text)) is not None:
         if changes(state, plan.source_of[source], change):
+            check_allowed(plan, change)
             raise EpochMustEnd
         return with_superseded(state, change), "accent", ()
     accent = read_accent(plan.source_of[source], state, text)
@@ -344,6 +349,7 @@ def _applied(
         raise EpochMustEnd(before)
     live = regions.difference(state.canonical(accent.description), state.closed)
     if not regions.is_empty(live, state.universe):  # else all are closed: nothing aborts (P-dead)
+        check_accent_allowed(plan, state, accent)
         check_accent(plan, {**states, source: after}, source, accent)
         change = accent.primitive
         if isinstance(change, Add) and change.converts:
@@ -370,6 +376,7 @@ def _begun(
             change = read_epoch_change(state, marker.wire(state.field_types))
             if change is None or not changes(state, source, change):
                 continue
+            check_allowed(plan, change)
             states = {**result.begun, source.name: begun(state, change)}
             if isinstance(change, Grow):
                 what = f"the domain of `{change.attribute}` cannot grow"

@@ -16,13 +16,14 @@ from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AccentText, Primitive, changed_names
 from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.connectors.records.rejections import FOREIGN, REASONS
+from cedilla.runtime.control.markers.allowed import NOT_ALLOWED
 from cedilla.runtime.control.markers.source_marker_parser import read_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import source_names
 
 _DOUBTFUL = ("RQ217", "RQ218", "RQ223")
 """Warnings that end the query under `set doubtful = abort`."""
-_RIGHT = ("RQ209", "RQ210", "RQ211", "RQ222", "RQ365", "RQ463", "RQ466", "RQ467", *_DOUBTFUL)
+_RIGHT = ("RQ209", "RQ210", "RQ211", "RQ222", "RQ365", "RQ463", "RQ466", "RQ467", NOT_ALLOWED, *_DOUBTFUL)
 """Codes of markers that may be right, but that this query cannot follow. They always end the query, because its results
 would be wrong without them."""
 _FILES = ("RQ224", "RQ319", "RQ404", "RQ414", "RQ426", "RQ431")

@@ -9,7 +9,7 @@ from attrs import evolve
 from cedilla.compiler import regions
 from cedilla.compiler.changes import Before, Change, EpochChange
 from cedilla.compiler.facts.markers import Accent, accent_text
-from cedilla.compiler.plan import Plan, Source, StatedAccent
+from cedilla.compiler.plan import DEFAULTS, Plan, Source, StatedAccent
 from cedilla.compiler.regions.function import Function
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.formatting.expression_formatter import format_accent
@@ -25,6 +25,8 @@ from cedilla.runtime.control.sources.text_forms import form_of, usual_form
 from cedilla.runtime.control.sources.unit_names import source_units
 
 States = Mapping[str, SourceState]
+_OF_THE_QUERY = {name: DEFAULTS[name] for name in ("bad_markers", "changes")}
+"""Settings for accents that the query states: a bad one ends it, and each is allowed."""
 
 
 def starting_state(source: Source, droppable: frozenset[str]) -> SourceState:
@@ -69,11 +71,12 @@ def with_accents(
     """Returns the sources after accents of the query, with warnings.
 
     Raises `DiagnosticError` with the position of an accent that ends the query, even under `set bad_markers =
-    quarantine`: a stated accent is part of the query and not of its data.
+    quarantine`: a stated accent is part of the query and not of its data. For the same reason no policy refuses it.
     """
     states, warnings = dict(states), list[Diagnostic]()
-    if plan.settings["bad_markers"] != "abort":
-        plan = evolve(plan, settings={**plan.settings, "bad_markers": "abort"})
+    settings = {**plan.settings, **_OF_THE_QUERY}
+    if settings != plan.settings:
+        plan = evolve(plan, settings=settings)
     for name, stated in accents.items():
         while stated:
             states, more, done = _with_first(plan, states, name, stated)

@@ -14,7 +14,14 @@ from cedilla.compiler.plan import Plan, at_paths, folders
 from cedilla.compiler.plan.record_fields import unknown_schema_fault
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean, suggest
-from cedilla.grammar.syntax.settings import SETTINGS, SIZES, grouping_fault, size_fault, word_and_names
+from cedilla.grammar.syntax.settings import (
+    CHANGES,
+    SETTINGS,
+    SIZES,
+    grouping_fault,
+    value_fault,
+    word_and_names,
+)
 from cedilla.runtime.epochs.options.permissions import allowed_folders, check_permitted, folder_of
 
 Texts = Mapping[str, str]
@@ -40,7 +47,8 @@ class Options:
     """Options for running a query; the query decides about options that are not given.
 
     `sources`, `sinks`: name -> path, which may be a `pathlib.Path`. `settings`: those of the query; `conf`: those of
-    Spark. `yes`: confirms that an edited query continues from its checkpoint. `engine`: Spark by default, or the
+    Spark. `yes`: confirms that an edited query continues from its checkpoint. `approve`: asks at the terminal
+    about edits, and about kinds of changes that `set changes` does not take. `engine`: Spark by default, or the
     embedded engine if there is no Java. `remote`: the address of a Spark Connect server, `sc://HOST:PORT`.
     `allow_modules`: modules, or packages, that user operators may load. `allow_paths`: folders in which the query may
     read and write, in addition to its own and the working directory.
@@ -61,6 +69,7 @@ class Options:
     allow_modules: tuple[str, ...] = field(default=(), converter=_several)
     allow_paths: tuple[str, ...] = field(default=(), converter=_several)
     yes: bool = False
+    approve: bool = False
     verbose: bool = False
 
     def of_query(self, query: str, plan: Plan) -> Options:
@@ -78,8 +87,8 @@ class Options:
         for name, value in self.settings.items():
             if name not in SETTINGS:
                 raise wrong(f"--set: unknown setting `{name}`", did_you_mean(name, SETTINGS, "settings"))
-            if name in SIZES:
-                if (fault := size_fault(name, value)) is not None:
+            if name in (*SIZES, CHANGES):
+                if (fault := value_fault(name, value)) is not None:
                     raise wrong(f"--set: {fault[0]}", fault[1])
             elif (word := word_and_names(value)[0]) not in SETTINGS[name]:
                 raise wrong(
@@ -88,12 +97,10 @@ class Options:
                 )
             elif (fault := grouping_fault(name, value)) is not None:
                 raise wrong(f"--set: {fault[0]}", fault[1])
-            elif (group := plan.unknown_group(value)) is not None:
-                guess = did_you_mean(group, plan.stream_attributes, "attributes")
-                raise wrong(f"--set: unknown attribute `{group}`", guess)
-            elif (
-                name == "unknown_schema" and (fault := unknown_schema_fault(plan.sources, value)) is not None
-            ):
+            if (unknown := plan.unknown_name(value)) is not None:
+                guess = did_you_mean(unknown, plan.stream_attributes, "attributes")
+                raise wrong(f"--set: unknown attribute `{unknown}`", guess)
+            if name == "unknown_schema" and (fault := unknown_schema_fault(plan.sources, value)) is not None:
                 raise wrong(f"--set: {fault[0]}", fault[1])
         for option, number in (
             ("--files-per-epoch", self.files_per_epoch),
@@ -103,6 +110,8 @@ class Options:
                 raise wrong(f"{option}: {number} is less than 1", "a whole number from 1 on, or none")
         if not (math.isfinite(self.interval) and self.interval >= 0):
             raise wrong(f"--interval: {self.interval} is not a number of seconds", "0, or more")
+        if self.approve and self.yes:
+            raise wrong("--approve: --yes confirms what it would ask", "one of the two")
         self._check_engine()
 
     def _check_engine(self) -> None:

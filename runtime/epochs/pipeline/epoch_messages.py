@@ -17,6 +17,7 @@ from cedilla.runtime.control.markers.advance import (
     MarkerWarning,
     Stop,
 )
+from cedilla.runtime.control.markers.allowed import NOT_ALLOWED
 from cedilla.runtime.control.sources import active_accents
 from cedilla.runtime.epochs.checkpoint.commits import Commit
 from cedilla.runtime.epochs.ingest.intake import SourceInput
@@ -44,8 +45,15 @@ def located(spark: SparkSession, stopped: LocatedStop, epoch: int) -> list[Diagn
     removal = (
         f"delete line {line} of {local_path(file.path) or file.shown}" if copy is None else f"empty {copy}"
     )
-    going_on = (_committed(epoch), f"repair or {removal}; then run the same command again")
-    noted = [evolve(d, notes=(*d.notes, *going_on, position, *copied)) for d in stopped.stop.diagnostics]
+    repair = f"repair or {removal}; then run the same command again"
+
+    def noted_at(error: Diagnostic) -> Diagnostic:
+        ways = (
+            (position,) if error.code == NOT_ALLOWED else (repair, position, *copied)
+        )  # the marker is right
+        return evolve(error, notes=(*error.notes, _committed(epoch), *ways))
+
+    noted = [noted_at(error) for error in stopped.stop.diagnostics]
     # The columns of a marker that its format translates are those of the translation.
     return noted if marker.translate else [in_stream(d, marker.text, file.shown, line) for d in noted]
 

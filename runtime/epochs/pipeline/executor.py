@@ -24,7 +24,7 @@ from cedilla.runtime.engines.spark.jobs import Jobs
 from cedilla.runtime.engines.spark.tuning import Tuning
 from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.epochs.checkpoint.commits import Commit
-from cedilla.runtime.epochs.checkpoint.edits.change import Changes
+from cedilla.runtime.epochs.checkpoint.edits.plan_changes import Consent, at_once
 from cedilla.runtime.epochs.checkpoint.journal import Journal
 from cedilla.runtime.epochs.ingest.change_streams import ChangeStreamSearch
 from cedilla.runtime.epochs.ingest.marker_search import MarkerSearch
@@ -57,8 +57,8 @@ class Executor:
     on_epoch: OnEpoch | None = None
     conf: Mapping[str, str] = field(factory=dict[str, str])
     """Spark's settings that the user has chosen."""
-    consent: Callable[[Changes], bool] = lambda changes: False
-    """Asks if an edited query may continue, where the user must confirm it."""
+    consent: Consent = at_once
+    """Returns True if an edited query may continue."""
     topics: Topics = field(factory=Topics)
     last: Commit = field(init=False)
     notes: tuple[str, ...] = field(init=False)

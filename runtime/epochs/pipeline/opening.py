@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from attrs import evolve, frozen
 from pyspark.sql import SparkSession
 
@@ -16,7 +14,7 @@ from cedilla.runtime.engines.spark.jobs import Jobs
 from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.epochs.checkpoint.commits import Commit
 from cedilla.runtime.epochs.checkpoint.edits.change import Changes
-from cedilla.runtime.epochs.checkpoint.edits.plan_changes import resume
+from cedilla.runtime.epochs.checkpoint.edits.plan_changes import Consent, resume
 from cedilla.runtime.epochs.checkpoint.journal import Journal
 from cedilla.runtime.epochs.checkpoint.left_files import check_record_fields
 from cedilla.runtime.epochs.checkpoint.stored_plan import StoredPlan
@@ -45,11 +43,11 @@ def open_checkpoint(
     checkpoint: Checkpoint,
     jobs: Jobs,
     on_epoch: OnEpoch | None,
-    consent: Callable[[Changes], bool],
+    consent: Consent,
 ) -> OpenedCheckpoint:
     """Opens the checkpoint of a plan, and publishes what a crash has left committed but not published.
 
-    `consent`: asks if an edited query may continue, where the user must confirm it. Raises `DiagnosticError` if the
+    `consent`: returns True if an edited query may continue. Raises `DiagnosticError` if the
     query does not fit the checkpoint, or an output is not this checkpoint's.
     """
     files, path, run = checkpoint.files, checkpoint.path, checkpoint.run

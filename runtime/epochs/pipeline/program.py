@@ -26,6 +26,7 @@ from cedilla.runtime.engines.spark.memory import MemoryGrowth
 from cedilla.runtime.engines.spark.settings import check_settings, own_session
 from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.epochs.checkpoint.edits.change import Changes
+from cedilla.runtime.epochs.checkpoint.edits.plan_changes import Consent
 from cedilla.runtime.epochs.checkpoint.integrity import check_whole
 from cedilla.runtime.epochs.checkpoint.ownership import Ownership, owned
 from cedilla.runtime.epochs.operators.user import check_functions
@@ -102,7 +103,7 @@ def start(
     on_report: Callable[[EpochReport], None],
     spark: SparkSession | None = None,
     on_epoch: OnEpoch | None = None,
-    consent: Callable[[Changes], bool] = lambda changes: False,
+    consent: Consent = lambda changes: False,
     on_step: Callable[[str], None] = lambda step: None,
     on_warning: Callable[[Diagnostic], None] = lambda warning: None,
     growth: MemoryGrowth | None = None,
@@ -162,7 +163,7 @@ def start(
             on_report,
             on_epoch,
             options.conf,
-            lambda changes: options.yes or _ask(consent, changes),
+            lambda changes: _continues(options, consent, changes),
             topics,
         )
         try:
@@ -196,7 +197,10 @@ def _ends(pressed: Callable[[], bool], growth: MemoryGrowth | None) -> bool:
     return False
 
 
-def _ask(consent: Callable[[Changes], bool], changes: Changes) -> bool:
-    """Ask, where Ctrl-C is an answer."""
+def _continues(options: Options, consent: Consent, changes: Changes) -> bool:
+    """Returns True if an edited query may continue. Asks `consent` if there is something to confirm, or to approve;
+    Ctrl-C is an answer."""
+    if options.yes or not changes.items or (changes.goes_on_at_once and not options.approve):
+        return True
     with handled(signal.SIGINT, signal.default_int_handler):
         return consent(changes)

@@ -174,5 +174,11 @@ _OPTIONS = (
     click.option(
         "--yes", is_flag=True, help="Continue with an edited query without asking (`cedilla plan`)."
     ),
+    click.option(
+        "--approve",
+        is_flag=True,
+        help="Ask at the terminal before an edited query continues, and before a kind of change that `set changes` "
+        "does not take.",
+    ),
     click.option("--verbose", is_flag=True, help="Also show the messages of Spark."),
 )

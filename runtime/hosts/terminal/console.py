@@ -98,16 +98,25 @@ class Console:
         self.diagnostics(error.diagnostics, texts)
         return 2 if all(diagnostic.code in USAGE for diagnostic in error.diagnostics) else 1
 
+    @property
+    def can_ask(self) -> bool:
+        """True if a person at a terminal can answer."""
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+    def ask(self, question: str) -> bool:
+        """Returns the answer of the user at the terminal."""
+        return click.confirm(for_people(question), err=True)
+
     def consent(self, changes: Changes) -> bool:
         """Asks the user at the terminal if an edited query may continue; returns False without a terminal."""
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not self.can_ask:
             return False
         from cedilla.runtime.epochs.checkpoint.edits.plan_changes import change_lines
 
         self.note("the query was edited since the last epoch:")
-        for line in change_lines(changes):
+        for line in change_lines(changes, "at once"):
             self.note(f"  {line}")
-        return click.confirm("continue with the edited query?", err=True)
+        return self.ask("continue with the edited query?")
 
     def epoch(self, report: EpochReport) -> None:
         """Writes one line about an epoch, and its warnings, to standard error. Shows at most ten warnings of a code

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
+
+from attrs import evolve
 
 from cedilla.compiler.codegen.edits import check_flow
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.explain.analysis.findings import warnings
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.syntax.settings import CHANGES
 from cedilla.runtime.connectors.storage.system_errors import no_memory
+from cedilla.runtime.control.markers.allowed import NotAllowed
 from cedilla.runtime.engines.spark.java_messages import silence
 from cedilla.runtime.engines.spark.last_words import LastWords
 from cedilla.runtime.engines.spark.memory import MemoryGrowth, restart_process
-from cedilla.runtime.epochs.options.options import Options, apply
+from cedilla.runtime.epochs.options.options import Options, apply, wrong
 from cedilla.runtime.epochs.options.places import default_checkpoint
 from cedilla.runtime.epochs.pipeline.failures import killed, with_commit
 from cedilla.runtime.epochs.pipeline.program import MemoryLimitExceeded, start
@@ -26,6 +30,7 @@ from cedilla.runtime.epochs.pipeline.running_epoch import Flow
 from cedilla.runtime.epochs.pipeline.sessions import engine_of
 from cedilla.runtime.epochs.pipeline.stopping import Stopping
 from cedilla.runtime.hosts.terminal.command_options import run_options
+from cedilla.runtime.hosts.terminal.console import Console
 from cedilla.runtime.hosts.terminal.run_console import RunConsole
 from cedilla.runtime.hosts.terminal.streams import open_closed_streams
 from cedilla.runtime.hosts.terminal.watch_options import Watching, watch_options
@@ -55,17 +60,18 @@ def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole, watch
             stopping.terminable(),
             words.ready() if in_process else nullcontext(),
         ):
-            start(
+            run_once = partial(
+                start,
                 plan,
                 flow,
-                options,
-                tell,
+                on_report=tell,
                 consent=console.consent,
                 on_step=console.note,
                 on_warning=lambda warning: console.diagnostics([warning], {}),
                 growth=growth,
                 stopping=stopping,
             )
+            with_approvals(run_once, options, console) if options.approve else run_once(options)
     except MemoryLimitExceeded:
         console.note("Sail has taken 1 GiB more of memory than at the start: going on in a new process")
         console.close()
@@ -85,6 +91,30 @@ def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole, watch
         console.note("nothing new: all that is there was read before")
     console.close()
     return 0
+
+
+def with_approvals(run: Callable[[Options], None], options: Options, console: Console) -> None:
+    """Runs a query, and asks at the terminal about each kind of change that its policy does not take.
+
+    All before such an accent is committed. With a yes the next run continues at it, and takes that kind of change, of
+    these attributes. Raises `DiagnosticError` RQ570 after a no, RQ477 without a terminal.
+    """
+    if not console.can_ask:
+        hint = "without it such an accent ends the run, and `--on stop COMMAND` tells somebody"
+        raise wrong("--approve: nobody can be asked, because there is no terminal", hint)
+    while True:
+        try:
+            return run(options)
+        except DiagnosticError as error:
+            asked = next((d for d in error.diagnostics if isinstance(d, NotAllowed)), None)
+            if asked is None:
+                raise
+            console.diagnostics([evolve(asked, severity="note", help=None)], {})
+            if not console.ask(f"take {asked.kind} from here on?"):
+                raise
+        settings = {**options.settings, CHANGES: asked.wider}  # an edit that is approved by now
+        options = evolve(options, settings=settings, approve=False)
+        console.note(f"going on; the next run asks again without `set {CHANGES} = {asked.wider};`")
 
 
 def last_words(console: RunConsole, epoch: int | None) -> list[str]:

@@ -19,6 +19,8 @@ from cedilla.grammar.syntax.connectives import Connective, connected, terms
 from cedilla.grammar.syntax.operator_forms import FORMS, Form, Hole
 from cedilla.grammar.syntax.settings import SETTINGS
 
+SETTING_VALUES = [(name, value) for name, values in SETTINGS.items() for value in values]
+
 HERE = Span("<made>", 0, 0, 1, 1, 1, 1)
 
 NAMES = st.sampled_from(
@@ -250,7 +252,7 @@ STATEMENTS = (
         *(st.just(default) for default in ((), None, None, None, (), None, False, False, (), ())),
         optional(STRINGS),
     )
-    | st.sampled_from([(name, value) for name, values in SETTINGS.items() for value in values]).map(
+    | st.sampled_from([*SETTING_VALUES, ("changes", "allow {}"), ("changes", "allow {-, unit(p, t)}")]).map(
         lambda setting: syntax.Setting(*setting, span=HERE)
     )
     | make(

@@ -15,8 +15,16 @@ from cedilla.runtime.epochs.checkpoint.edits.change import EFFECTS, Change, Chan
 from cedilla.runtime.epochs.checkpoint.edits.plan_comparison import compare
 from cedilla.runtime.epochs.checkpoint.stored_plan import StoredPlan
 
+Consent = Callable[[Changes], bool]
+"""Returns True if an edited query may continue."""
+
 _INDENT = " " * 17
 _WIDTH = 110
+
+
+def at_once(changes: Changes) -> bool:
+    """Returns True if the user has nothing to confirm."""
+    return changes.goes_on_at_once
 
 
 def resume(
@@ -25,9 +33,9 @@ def resume(
     commit: Commit,
     plan: Plan,
     is_fresh: Callable[[Emit], bool] = lambda emit: True,
-    consent: Callable[[Changes], bool] = lambda changes: False,
+    consent: Consent = at_once,
 ) -> Changes:
-    """Returns the changes of an edited query that continues. `consent` is asked if something needs a confirmation.
+    """Returns the changes of an edited query that continues. `consent`: returns True if it may.
 
     Raises `DiagnosticError` RQ402 if it cannot continue, or without consent.
     """
@@ -35,7 +43,7 @@ def resume(
     if changes.effect == "new checkpoint":
         message = f"the checkpoint {path} is of another query, which the edited one cannot continue"
         hint = "a new checkpoint and new output folders: --checkpoint DIR, --sink NAME=PATH"
-    elif changes.goes_on_at_once or consent(changes):
+    elif consent(changes):
         return changes
     else:
         message = f"the checkpoint {path} is of the query before it was edited"
@@ -43,11 +51,12 @@ def resume(
     raise failure("RQ402", message, hint=hint, notes=change_lines(changes))
 
 
-def change_lines(changes: Changes) -> tuple[str, ...]:
-    """Returns the changes that need a confirmation, or that are impossible, as lines, the strongest first."""
+def change_lines(changes: Changes, least: Effect = "continues") -> tuple[str, ...]:
+    """Returns the changes from an effect on as lines, the strongest first; by default those that need a confirmation,
+    or that are impossible."""
     return tuple(
         f"{item.effect}: {item.where}: {item.what}" + (f": {item.why}" if item.why else "")
-        for item in _by_effect(changes, "continues")
+        for item in _by_effect(changes, least)
     )
 
 
