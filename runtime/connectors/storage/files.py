@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from attrs import frozen
 
@@ -27,9 +27,6 @@ from cedilla.runtime.connectors.storage.stores import (
     scheme_of,
 )
 from cedilla.runtime.connectors.storage.system_errors import help_of, refused
-
-if TYPE_CHECKING:
-    from cedilla.runtime.connectors.storage.folder_tree import FolderLooks
 
 __all__ = ["Files", "FoundFile", "epoch_name", "name_of"]
 
@@ -106,22 +103,27 @@ class Files:
     def _visible(self, path: str) -> list[Entry]:
         return [entry for entry in self._entries(path) if not is_hidden(entry.path)]
 
-    def _entries(self, path: str, looks: FolderLooks | None = None) -> list[Entry]:
+    def _entries(self, path: str) -> list[Entry]:
         with self._of(path) as store:
-            if looks is not None:
-                return looks.entries(store, path)
             return sorted(store.entries(path), key=lambda entry: entry.path)
 
-    def tree(
-        self, path: str, *, of_source: bool = False, looks: FolderLooks | None = None
-    ) -> list[FoundFile]:
+    def tree(self, path: str, *, of_source: bool = False) -> list[FoundFile]:
         """Returns the visible files of a folder and its subfolders by path; empty if the path does not exist.
-        `of_source`: all of them are read; `looks`: takes the listings. Raises `DiagnosticError`: RQ345 if a folder is a
-        table whose files are read, RQ465 for what is neither, RQ484 for a link as `check_links` does."""
-        return self._tree(path, local_path(path), of_source, looks)
+        `of_source`: all of them are read. Raises `DiagnosticError`: RQ345 if a folder is a table whose files are read;
+        as `files_in`."""
+        return self._tree(path, local_path(path), of_source)
 
-    def _check_no_table(self, path: str, entries: Sequence[Entry]) -> None:
-        folders = {name_of(entry.path) for entry in entries if entry.is_folder}
+    def news(
+        self, path: str, earlier: Mapping[str, int], unsure: Set[str]
+    ) -> tuple[dict[str, int], list[Entry]]:
+        """Returns what `LocalStore.news` does, for a folder on this machine."""
+        with self._of(path) as store:
+            assert isinstance(store, LocalStore)
+            return store.news(path, earlier, unsure)
+
+    def check_no_table(self, path: str, folders: Set[str]) -> None:
+        """Raises `DiagnosticError` RQ345 if a folder of a source is a table. `folders`: the names of its
+        subfolders."""
         kind = table_kind(
             folders.__contains__,
             lambda name: (name_of(entry.path) for entry in self._entries(f"{path.rstrip('/')}/{name}")),
@@ -129,29 +131,26 @@ class Files:
         if kind is not None:
             raise is_table(path, kind)
 
-    def _tree(
-        self, path: str, root: Path | None, of_source: bool, looks: FolderLooks | None
-    ) -> list[FoundFile]:
-        entries = self._entries(path, looks)
-        if of_source:
-            self._check_no_table(path, entries)
-        entries = [entry for entry in entries if not is_hidden(entry.path)]
+    def files_in(self, entries: Iterable[Entry], root: Path | None) -> tuple[list[FoundFile], list[str]]:
+        """Returns the visible files of some entries, and the names of the visible folders. `root`: the local folder
+        that is read. Raises `DiagnosticError`: RQ465 for what is neither, RQ484 for a link as `check_links` does."""
+        visible = [entry for entry in entries if not is_hidden(entry.path)]
         if root is not None:
-            links = (local_path(entry.path) for entry in entries if entry.is_link)
+            links = (local_path(entry.path) for entry in visible if entry.is_link)
             check_links((link for link in links if link is not None), root, self._allowed)
-        for entry in entries:
+        for entry in visible:
             if entry.oddity is not None:
                 raise not_a_file(entry.path, entry.oddity)
-        files = [_found(entry) for entry in entries if not entry.is_folder]
-        below = [name_of(entry.path) for entry in entries if entry.is_folder]
-        return [
-            *files,
-            *(
-                file
-                for name in below
-                for file in self._tree(f"{path.rstrip('/')}/{name}", root, of_source, looks)
-            ),
-        ]
+        files = [_found(entry) for entry in visible if not entry.is_folder]
+        return files, [name_of(entry.path) for entry in visible if entry.is_folder]
+
+    def _tree(self, path: str, root: Path | None, of_source: bool) -> list[FoundFile]:
+        entries = self._entries(path)
+        if of_source:
+            self.check_no_table(path, {name_of(entry.path) for entry in entries if entry.is_folder})
+        files, below = self.files_in(entries, root)
+        in_folders = (self._tree(f"{path.rstrip('/')}/{name}", root, of_source) for name in below)
+        return [*files, *(file for in_folder in in_folders for file in in_folder)]
 
     def check_inside(self, path: str, folder: str) -> None:
         """Raises `DiagnosticError` RQ484 for a local file outside of a folder and all allowed ones."""

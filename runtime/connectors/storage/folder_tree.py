@@ -1,57 +1,91 @@
 """The files of a folder that is looked at again and again. A look costs what is new, however many files are there.
 
 A folder on this machine has a time, which changes with the names in it. If it has not changed, nothing is listed; if it
-has, only new names are looked up. What is written into an old file changes no folder, so that all files are looked up
-now and then, too. A store is only listed as a whole.
+has, the names are, and only new ones are looked up. What is written into an old file changes no folder, so that all
+files are looked up now and then, too. A store is only listed as a whole.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from attrs import define, field, frozen
 
 from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
-from cedilla.runtime.connectors.storage.stores import Entry, Store, name_of
+from cedilla.runtime.connectors.storage.stores import is_hidden, name_of
 
 _PAUSE, _PAUSE_OF_STORE = 200, 30
 """The least pause in processor time of a look at all files, so that folders of very many cost an idle run little. In a
 store no other look finds new files."""
-_SETTLED = 2_000_000_000
-"""Nanoseconds after which two changes of a folder surely have different times."""
-_NOTHING: Mapping[str, Entry] = {}
+_STEP, _LONG_STEP = 0.05, 2.0
+"""Seconds after which two changes of a folder surely have different times, on file systems that keep parts of seconds,
+and on others."""
 
 Stamp = tuple[int, int]
 """The time of a folder in nanoseconds, and its number on the disk."""
 
 
-@frozen
-class _Listed:
-    """A folder as it was listed. `stamp`: from before that, `None` unless it tells all later changes."""
+@frozen(eq=False)
+class Listing:
+    """The files of a folder at a look, by path. `changed`: those that were not there at the look before, or had another
+    length or time; `gone`: paths that were there. `before`: the mark of that look, `None` if it is unknown."""
 
-    stamp: Stamp | None
-    entries: Mapping[str, Entry]
+    files: Mapping[str, FoundFile] = field(factory=dict[str, FoundFile])
+    changed: Collection[FoundFile] = ()
+    gone: Collection[str] = ()
+    before: object | None = None
+    mark: object = field(factory=object)
+
+    @classmethod
+    def of(cls, files: Iterable[FoundFile]) -> Listing:
+        """Returns a listing with nothing known of an earlier look."""
+        by_path = {file.path: file for file in files}
+        return cls(by_path, by_path.values())
+
+    def __iter__(self) -> Iterator[FoundFile]:
+        return iter(self.files.values())
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+
+NO_FILES = Listing()
 
 
 @define(eq=False)
-class FolderLooks:
-    """The listings of a folder and its subfolders in one look. `known`: those of an earlier look, whose files are not
-    looked up again."""
+class _Folder:
+    """A folder of this machine at its last look. `stamp`: from before that, `since` when it is known, by the monotonic
+    clock. `numbers`: of the names on the disk; `unsure`: names that have to be looked up again. `files`: the visible
+    ones by name; `folders`: all subfolders."""
 
-    known: Mapping[str, _Listed] = field(factory=dict[str, _Listed])
-    folders: dict[str, _Listed] = field(init=False, factory=dict[str, _Listed])
+    stamp: Stamp | None = None
+    since: float = 0.0
+    tells_changes: bool = False
+    numbers: Mapping[str, int] = field(factory=dict[str, int])
+    unsure: frozenset[str] = frozenset()
+    files: dict[str, FoundFile] = field(factory=dict[str, FoundFile])
+    folders: set[str] = field(factory=set[str])
 
-    def entries(self, store: Store, path: str) -> list[Entry]:
-        """Returns the entries of a folder by path."""
-        stamp = _stamp(path)
-        is_settled = stamp is not None and time.time_ns() - stamp[0] > _SETTLED
-        before = self.known[path].entries if path in self.known else _NOTHING
-        entries = sorted(store.entries(path, before), key=lambda entry: entry.path)
-        tells_changes = is_settled and not any(entry.is_link for entry in entries)
-        self.folders[path] = _Listed(stamp if tells_changes else None, {name_of(e.path): e for e in entries})
-        return entries
+    def see(self, stamp: Stamp | None) -> None:
+        """Takes the stamp of the folder before it is listed. It tells all later changes if it is old enough."""
+        now = time.monotonic()
+        if stamp != self.stamp:
+            self.stamp, self.since = stamp, now
+        if stamp is None:
+            self.tells_changes = False
+            return
+        step = _STEP if stamp[0] % 1_000_000_000 else _LONG_STEP
+        self.tells_changes = now - self.since >= step or time.time() - stamp[0] / 1e9 > _LONG_STEP
+
+
+@define(eq=False)
+class _Look:
+    """The differences that a look finds."""
+
+    changed: dict[str, FoundFile] = field(factory=dict[str, FoundFile])
+    gone: list[str] = field(factory=list[str])
 
 
 @define(eq=False)
@@ -60,37 +94,83 @@ class FolderTree:
 
     files: Files
     path: str
-    _found: list[FoundFile] = field(init=False, factory=list[FoundFile])
-    _folders: Mapping[str, _Listed] = field(init=False, factory=dict[str, _Listed])
-    _empty: list[str] = field(init=False, factory=list[str])
-    """Files whose writers are not finished."""
+    _listing: Listing = field(init=False, factory=Listing)
+    _found: dict[str, FoundFile] = field(init=False, factory=dict[str, FoundFile])
+    """The files of the last listing."""
+    _folders: dict[str, _Folder] = field(init=False, factory=dict[str, _Folder])
     _next_whole: float = field(init=False, default=0.0)
 
-    def look(self) -> list[FoundFile]:
-        """Returns the files by path, as `Files.tree` for a source; the same list if nothing has changed."""
-        is_whole = time.monotonic() >= self._next_whole
-        if not is_whole and (local_path(self.path) is None or self._is_unchanged()):
-            return self._found
-        began, looks = time.thread_time(), FolderLooks({} if is_whole else self._folders)
-        listed = self.files.tree(self.path, of_source=True, looks=looks)
-        if listed != self._found:
-            self._found = listed
-        self._folders = looks.folders
-        self._empty = [file.path for file in listed if not file.length]
+    def look(self) -> Listing:
+        """Returns the files, as `Files.tree` does for a source; the same listing if nothing has changed. The files of
+        an earlier listing are then those of the new one."""
+        is_whole, is_local = time.monotonic() >= self._next_whole, local_path(self.path) is not None
+        if not is_whole and (not is_local or self._is_unchanged()):
+            return self._listing
+        began, look = time.thread_time(), _Look()
+        if is_local:
+            self._list(self.path, look, is_whole=is_whole)
+        else:
+            self._list_store(look)
+        if look.changed or look.gone:
+            self._listing = Listing(self._found, look.changed.values(), look.gone, before=self._listing.mark)
         if is_whole:
-            pause = _PAUSE_OF_STORE if local_path(self.path) is None else _PAUSE
+            pause = _PAUSE if is_local else _PAUSE_OF_STORE
             self._next_whole = time.monotonic() + pause * (time.thread_time() - began)
-        return self._found
+        return self._listing
+
+    def _list_store(self, look: _Look) -> None:
+        now = {file.path: file for file in self.files.tree(self.path, of_source=True)}
+        look.gone += self._found.keys() - now.keys()
+        look.changed |= {path: file for path, file in now.items() if self._found.get(path) != file}
+        self._found = now
+
+    def _list(self, path: str, look: _Look, *, is_whole: bool) -> None:
+        """Lists a folder of this machine and its subfolders. `is_whole`: looks all files up."""
+        folder = self._folders.setdefault(path, _Folder())
+        folder.see(_stamp(path))
+        numbers, new = self.files.news(path, {} if is_whole else folder.numbers, folder.unsure)
+        entries = {name_of(entry.path): entry for entry in sorted(new, key=lambda entry: entry.path)}
+        missing = folder.numbers.keys() - numbers.keys() | folder.unsure
+        for name in sorted(missing - numbers.keys() - entries.keys()):
+            self._forget(path, folder, name, look)
+        files, _ = self.files.files_in(entries.values(), local_path(self.path))
+        for name, entry in entries.items():
+            if name in (folder.files if entry.is_folder else folder.folders):  # one in the place of the other
+                self._forget(path, folder, name, look)
+            if entry.is_folder:
+                folder.folders.add(name)
+        for file in files:
+            if folder.files.get(name := name_of(file.path)) != file:
+                folder.files[name] = self._found[file.path] = look.changed[file.path] = file
+        folder.numbers = numbers
+        folder.unsure = frozenset(
+            name for name, entry in entries.items() if not entry.is_known or name not in numbers
+        )
+        folder.tells_changes &= not any(entry.is_link for entry in entries.values())
+        self.files.check_no_table(path, folder.folders)
+        for name in sorted(folder.folders):
+            if not is_hidden(name):
+                self._list(f"{path.rstrip('/')}/{name}", look, is_whole=is_whole)
+
+    def _forget(self, path: str, folder: _Folder, name: str, look: _Look) -> None:
+        """Takes a name out of a folder, with the files below it."""
+        file = folder.files.pop(name, None)
+        if file is not None:
+            del self._found[file.path]
+            look.gone.append(file.path)
+        if name in folder.folders:
+            folder.folders.discard(name)
+            below = f"{path.rstrip('/')}/{name}"
+            if (lost := self._folders.pop(below, None)) is not None:
+                for inner in sorted({*lost.files, *lost.folders}):
+                    self._forget(below, lost, inner, look)
 
     def _is_unchanged(self) -> bool:
-        has_grown = any(_size(path) for path in self._empty)
-        return (
-            bool(self._folders)
-            and not has_grown
-            and all(
-                listed.stamp is not None and _stamp(path) == listed.stamp
-                for path, listed in self._folders.items()
-            )
+        return bool(self._folders) and all(
+            folder.tells_changes
+            and _stamp(path) == folder.stamp
+            and not any(_size(folder.files[name].path) for name in folder.unsure if name in folder.files)
+            for path, folder in self._folders.items()
         )
 
 

@@ -12,7 +12,7 @@ import os
 import shutil
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from pathlib import Path
 from stat import S_ISDIR
 from typing import Any, BinaryIO, cast
 
-from attrs import field, frozen
+from attrs import frozen
 
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.runtime.connectors.records.lines import local_path
@@ -33,8 +33,7 @@ _SYNCS = ThreadPoolExecutor(8, "cedilla-sync")
 @frozen
 class Entry:
     """A file or a folder of a listing: its path, its modification time in milliseconds, and its length in bytes.
-    `is_link`: on this machine, a link leads to it. `oddity`: what it is, if it is neither. `number`: that of the disk,
-    as the folder has it."""
+    `is_link`: on this machine, a link leads to it. `oddity`: what it is, if it is neither."""
 
     path: str
     is_folder: bool
@@ -42,15 +41,12 @@ class Entry:
     length: int
     is_link: bool = False
     oddity: str | None = None
-    number: int = field(default=0, eq=False)
 
     @property
     def is_known(self) -> bool:
-        """True if its name and its number tell all that matters of it: not of a link, or a file that is empty yet."""
+        """True if its name and its number on the disk tell all that matters of it: not of a link, or a file that is
+        empty yet."""
         return not self.is_link and self.oddity is None and (self.is_folder or self.length > 0)
-
-
-_NOTHING: Mapping[str, Entry] = {}
 
 
 def name_of(path: str) -> str:
@@ -106,9 +102,9 @@ class Store(ABC):
         return path
 
     @abstractmethod
-    def entries(self, path: str, earlier: Mapping[str, Entry] = _NOTHING) -> Iterable[Entry]:
+    def entries(self, path: str) -> Iterable[Entry]:
         """Returns the entries of a folder; for a file, the file itself; empty if the path does not exist. In no
-        order. `earlier`: entries by name, which are not looked up again if they are there."""
+        order."""
 
     @abstractmethod
     def make(self, path: str) -> None:
@@ -167,28 +163,39 @@ class LocalStore(Store):
         """A path without a scheme gets none, because engines treat `file:` differently."""
         return f"file://{_local(path)}" if scheme_of(path) else str(_local(path))
 
-    def entries(self, path: str, earlier: Mapping[str, Entry] = _NOTHING) -> Iterator[Entry]:
+    def entries(self, path: str) -> list[Entry]:
         """Lists like Spark: links are replaced by their targets, and broken links are left out."""
+        return self.news(path, {}, frozenset())[1]
+
+    def news(
+        self, path: str, earlier: Mapping[str, int], unsure: Set[str]
+    ) -> tuple[dict[str, int], list[Entry]]:
+        """Returns the number of each name in a folder, and the entries whose names or numbers are not the `earlier`
+        ones, or that are `unsure`. Nothing else is looked up."""
         local = _local(path)
         try:
             with os.scandir(local) as listing:  # `iterdir` costs several times as much
                 listed = list(listing)
         except FileNotFoundError:
-            return
+            return {}, []
         except NotADirectoryError:
-            if local.exists():  # a file; else there is a file in the place of one of its folders
-                yield _entry(str(local), local.stat(), is_link=local.is_symlink())
-            return
-        for entry in listed:
-            before = earlier.get(entry.name)
-            if before is not None and before.number == entry.inode() and before.is_known:
-                yield before
-                continue
-            with suppress(FileNotFoundError):  # deleted meanwhile, or a broken link
+            if not local.exists():  # there is a file in the place of one of its folders
+                return {}, []
+            return {}, [_entry(str(local), local.stat(), is_link=local.is_symlink())]
+        # There may be a hundred thousand: what runs for each of them is one comprehension.
+        numbers = {entry.name: entry.inode() for entry in listed}
+        if numbers == earlier and not unsure:
+            return numbers, []
+        new: list[Entry] = []
+        for entry in [e for e in listed if earlier.get(e.name) != e.inode() or e.name in unsure]:
+            try:
                 if is_loop(entry):
-                    yield Entry(f"file:{entry.path}", False, 0, 0, oddity=LOOP)
+                    new.append(Entry(f"file:{entry.path}", False, 0, 0, oddity=LOOP))
                 else:
-                    yield _entry(entry.path, entry.stat(), is_link=entry.is_symlink(), number=entry.inode())
+                    new.append(_entry(entry.path, entry.stat(), is_link=entry.is_symlink()))
+            except FileNotFoundError:  # deleted meanwhile, or a broken link
+                del numbers[entry.name]
+        return numbers, new
 
     def make(self, path: str) -> None:
         _local(path).mkdir(parents=True, exist_ok=True)
@@ -282,9 +289,9 @@ def _in_use(old: str) -> FileExistsError:
     return FileExistsError(errno.EEXIST, f"{old} cannot be moved there, where something is already")
 
 
-def _entry(local: str, status: os.stat_result, *, is_link: bool, number: int = 0) -> Entry:
+def _entry(local: str, status: os.stat_result, *, is_link: bool) -> Entry:
     modified, odd = status.st_mtime_ns // 1_000_000, oddity(status)
-    return Entry(f"file:{local}", S_ISDIR(status.st_mode), modified, status.st_size, is_link, odd, number)
+    return Entry(f"file:{local}", S_ISDIR(status.st_mode), modified, status.st_size, is_link, odd)
 
 
 def _local(path: str) -> Path:
@@ -320,7 +327,7 @@ class RemoteStore(Store):
     def absolute(self, path: str) -> str:
         return path.rstrip("/")
 
-    def entries(self, path: str, earlier: Mapping[str, Entry] = _NOTHING) -> Iterator[Entry]:
+    def entries(self, path: str) -> Iterator[Entry]:
         path = path.rstrip("/")
         own = self._system._strip_protocol(path).rstrip("/")
         try:

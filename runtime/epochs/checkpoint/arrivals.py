@@ -7,10 +7,10 @@ Several engines may run over a checkpoint, so the files that were read are in it
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attrs import astuple, define, evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.runtime.connectors.formats.listing import ByName, in_order
@@ -18,19 +18,25 @@ from cedilla.runtime.connectors.formats.source import InputFile
 from cedilla.runtime.connectors.records.file_names import disorder_note
 from cedilla.runtime.connectors.records.record_files import record_file
 from cedilla.runtime.connectors.storage.files import FoundFile
+from cedilla.runtime.connectors.storage.folder_tree import Listing
 from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.epochs.checkpoint.read_files import (
     Batch,
+    KnownFiles,
     ReadFile,
     Record,
     known_files,
     last_batch,
     records,
 )
-from cedilla.runtime.epochs.checkpoint.recognition import Looked, Recognition, Told
+from cedilla.runtime.epochs.checkpoint.recognition import Looked, Recognition, Seen, Told
 
 _TOGETHER = 8
 """The number of records, of equally many batches each, that become one."""
+
+
+def _listing(files: Listing | Iterable[FoundFile]) -> Listing:
+    return files if isinstance(files, Listing) else Listing.of(files)
 
 
 @frozen
@@ -41,8 +47,8 @@ class Found:
     names, if that is declared; `is_whole`: `data` has all files of the folder.
     """
 
-    data: Sequence[FoundFile] = ()
-    markers: Sequence[FoundFile] = ()
+    data: Listing = field(factory=Listing, converter=_listing)
+    markers: Listing = field(factory=Listing, converter=_listing)
     stop: FoundFile | None = None
     by_name: ByName | None = None
     is_whole: bool = False
@@ -55,7 +61,9 @@ class Arrivals:
     checkpoint: Checkpoint
     _last: Batch | None = field(init=False)
     """It may not be done."""
-    _known: dict[str, dict[str, ReadFile]] = field(init=False)
+    _known: dict[str, KnownFiles] = field(init=False)
+    _seen: dict[tuple[str, bool], Seen] = field(init=False, factory=dict[tuple[str, bool], Seen])
+    """What the last look at the tuples, and at the markers, of a stream has left."""
     _found_out: dict[str, dict[str, ReadFile]] = field(init=False, factory=dict[str, dict[str, ReadFile]])
     """The findings of a look at paths that were read."""
     _last_names: dict[str, tuple[str, bool]] = field(init=False, factory=dict[str, tuple[str, bool]])
@@ -114,7 +122,7 @@ class Arrivals:
         """
         assert self._last is not None
         new = {
-            name: in_order(file for file in files if file.path not in self._known.get(name, ()))
+            name: in_order(file for file in files if file.path not in self._of(name).by_path)
             for name, files in listed.items()
         }
         recorded = self._recorded(new)
@@ -143,7 +151,7 @@ class Arrivals:
         return new
 
     def _recognised(
-        self, name: str, listed: Sequence[FoundFile], *, is_markers: bool = False, is_whole: bool = True
+        self, name: str, listed: Listing, *, is_markers: bool = False, is_whole: bool = True
     ) -> Recognition:
         """Returns what the listing of a folder means; if it `is_whole`, as records of topics and versions of tables
         are not, files are known by their bytes."""
@@ -151,11 +159,13 @@ class Arrivals:
             self.checkpoint.files,
             self.checkpoint.folders.folder(name, is_markers=is_markers),
             listed,
-            self._known.get(name, {}),
+            self._of(name),
             f"{'markers' if is_markers else 'tuples'} of `{name}`",
             self._told,
+            self._seen.get((name, is_markers)),
         )
         recognition.look() if is_whole else recognition.look_at_paths()
+        self._seen[name, is_markers] = recognition.seen
         self.changes += recognition.notes
         self.warnings += recognition.warnings
         if recognition.records:
@@ -167,9 +177,7 @@ class Arrivals:
         """Raise RQ453 where a file comes by its name before one that a batch has had."""
         place_of = self.checkpoint.folders.place
         if name not in self._last_names:
-            recorded = (
-                place_of(name, read.path) for read in self._known.get(name, {}).values() if read.length
-            )
+            recorded = (place_of(name, read.path) for read in self._of(name).by_path.values() if read.length)
             self._last_names[name] = max(filter(None, recorded), default=("", False))
         record = self.checkpoint.folders.record
         places = [place_of(name, record(name, f.path, is_markers=f.is_markers)) for f in new]
@@ -190,7 +198,10 @@ class Arrivals:
 
     def _see(self, read: Mapping[str, Sequence[ReadFile]]) -> None:
         for name, some in read.items():
-            self._known.setdefault(name, {}).update((file.path, file) for file in some)
+            self._of(name).update(some)
+
+    def _of(self, name: str) -> KnownFiles:
+        return self._known.setdefault(name, KnownFiles())
 
 
 def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
@@ -199,7 +210,7 @@ def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
     # Records of topics never come again: the commit record has their offsets.
     names = {
         name: [
-            astuple(file)
+            (file.path, file.length, file.modified, file.fingerprint)
             for file in (*batch.files.get(name, ()), *batch.since.get(name, ()))
             if record_file(file.path) is None
         ]

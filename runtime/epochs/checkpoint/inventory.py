@@ -97,7 +97,7 @@ def backlog(root: str, commit: Commit | None) -> dict[str, int]:
     folders, last = KnownFolders.stored(files, root), last_batch(files, root)
     left = {} if last is None else _left(last, commit)
     by_source = known_files(files, root, last)
-    taken = {path for by_path in by_source.values() for path, file in by_path.items() if file.length}
+    taken = {path for records in by_source.values() for path, file in records.by_path.items() if file.length}
     documents = SealedFiles(files, root)
     tables = documents.read(TABLES) if documents.exists(TABLES) else {}
     waiting: dict[str, int] = {}

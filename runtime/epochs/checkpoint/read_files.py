@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from cedilla.runtime.connectors.formats.source import InputFile
 from cedilla.runtime.connectors.storage.files import Files, FoundFile, name_of
@@ -28,6 +28,11 @@ class ReadFile:
     modified: int | None
     fingerprint: str | None = None
 
+    @property
+    def key(self) -> object:
+        """What tells its bytes from others of its length: the fingerprint, or a pair of time and name."""
+        return self.fingerprint or (self.modified, name_of(self.path))
+
     @classmethod
     def of(cls, file: InputFile, path: str) -> ReadFile:
         """Returns the record of a file under a path."""
@@ -40,6 +45,37 @@ class ReadFile:
     def is_like(self, other: FoundFile) -> bool:
         """Returns True if a file has the same length and time."""
         return (self.length, self.modified) == (other.length, other.modified)
+
+
+@define(eq=False)
+class KnownFiles:
+    """The records of a stream by path, the last one of each, and by what tells the bytes of a file."""
+
+    by_path: dict[str, ReadFile] = field(factory=dict[str, ReadFile])
+    _by_bytes: dict[tuple[int, object], tuple[str, ...]] | None = field(init=False, default=None)
+
+    def update(self, read: Iterable[ReadFile]) -> None:
+        """Adds records, in their order."""
+        for file in read:
+            self.by_path[file.path] = file
+            if self._by_bytes is not None:
+                _index(self._by_bytes, file)
+
+    def with_bytes(self, length: int, key: object) -> list[ReadFile]:
+        """Returns the records with a length, and a fingerprint or, without one, a pair of time and name."""
+        if self._by_bytes is None:
+            self._by_bytes = {}
+            for file in self.by_path.values():
+                _index(self._by_bytes, file)
+        same = (self.by_path[path] for path in self._by_bytes.get((length, key), ()))
+        return [file for file in same if (file.length, file.key) == (length, key)]
+
+
+def _index(by_bytes: dict[tuple[int, object], tuple[str, ...]], file: ReadFile) -> None:
+    if file.length:
+        paths = by_bytes.get(key := (file.length, file.key), ())
+        if file.path not in paths:
+            by_bytes[key] = (*paths, file.path)
 
 
 Known = Mapping[str, Sequence[ReadFile]]
@@ -104,14 +140,16 @@ def take_over(documents: SealedFiles, run: int) -> None:
 def read_files(files: Files, root: str) -> dict[str, list[ReadFile]]:
     """The files of all batches, by source, without those that the last commit has not read whole."""
     by_source = known_files(files, root, _done(files, root, last_batch(files, root)))
-    return {source: [f for f in by_path.values() if f.length] for source, by_path in by_source.items()}
+    return {
+        source: [f for f in records.by_path.values() if f.length] for source, records in by_source.items()
+    }
 
 
-def known_files(files: Files, root: str, last: Batch | None) -> dict[str, dict[str, ReadFile]]:
+def known_files(files: Files, root: str, last: Batch | None) -> dict[str, KnownFiles]:
     """Returns what is known of each path, by source: the last record counts."""
-    by_source: dict[str, dict[str, ReadFile]] = {}
+    by_source: dict[str, KnownFiles] = {}
     for source, read in seen(files, root, last):
-        by_source.setdefault(source, {}).update((file.path, file) for file in read)
+        by_source.setdefault(source, KnownFiles()).update(read)
     return by_source
 
 

@@ -7,15 +7,15 @@ cost nothing. What was read is known by its bytes; a path only says where it was
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import cached_property
 from itertools import islice
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.runtime.connectors.storage.files import Files, FoundFile, name_of
+from cedilla.runtime.connectors.storage.folder_tree import Listing
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolder
-from cedilla.runtime.epochs.checkpoint.read_files import ReadFile
+from cedilla.runtime.epochs.checkpoint.read_files import KnownFiles, ReadFile
 
 _LAST = 8
 """The number of lost files, the last that were read, whose bytes new files may begin with."""
@@ -39,21 +39,34 @@ Told = dict[str, Looked]
 """Recorded path -> the file there that was reported as changed."""
 
 
+@frozen(eq=False)
+class Seen:
+    """What a look has left for the next one. `mark`: of its listing; `open`: the listed files that had no record, or
+    another one; `lost`: the recorded paths that are not there, those that went last at the end, `None` if nobody has
+    asked."""
+
+    mark: object
+    open: tuple[FoundFile, ...]
+    lost: dict[str, None] | None
+
+
 @define(eq=False, slots=False)
 class Recognition:
     """The meaning of a listing of one folder of a stream.
 
-    `known`: the records of the stream by path; `what`: the content of the folder, for messages; `told`: what earlier
-    looks have reported. Results: the files to read are `new`, with their fingerprints by path; `records` are new
-    records of paths, and one without length says that nothing of what a path has was read.
+    `known`: the records of the stream; `what`: the content of the folder, for messages; `told`: what earlier
+    looks have reported; `earlier`: what the last one has left. Results: the files to read are `new`, with their
+    fingerprints by path; `records` are new records of paths, and one without length says that nothing of what a path
+    has was read; `seen` is for the next look.
     """
 
     files: Files
     folder: KnownFolder | None
-    listed: Sequence[FoundFile]
-    known: Mapping[str, ReadFile]
+    listed: Listing
+    known: KnownFiles
     what: str
     told: Told
+    earlier: Seen | None = None
     new: list[FoundFile] = field(init=False, factory=list[FoundFile])
     fingerprints: dict[str, str] = field(init=False, factory=dict[str, str])
     records: dict[str, ReadFile] = field(init=False, factory=dict[str, ReadFile])
@@ -61,6 +74,7 @@ class Recognition:
     warnings: list[Diagnostic] = field(init=False, factory=list[Diagnostic])
     moved_from: set[str] = field(init=False, factory=set[str])
     """The recorded paths whose bytes are elsewhere."""
+    seen: Seen = field(init=False)
     _changed: dict[str, Looked] = field(init=False, factory=dict[str, Looked])
     """The files at recorded paths that have other bytes than were read, by these paths."""
 
@@ -71,7 +85,7 @@ class Recognition:
             return
         fresh = {one.at: one for one in self._looked(pair for pair in unseen if pair[0].length)}
         for one in self._looked(changed):
-            if self.known[one.at].has(one.file.length, one.fingerprint):
+            if self.known.by_path[one.at].has(one.file.length, one.fingerprint):
                 self.records[one.at] = one.record
             else:
                 self._changed[one.at] = one
@@ -80,7 +94,7 @@ class Recognition:
         renamed = {at: pair for at, pair in moved.items() if self._is_same_file(*pair)}
         self._tell_moved(moved, renamed)
         lost = {at: one for at, one in self._changed.items() if at not in left}
-        grown = {at for at, one in lost.items() if self._begins_with(one, self.known[at])}
+        grown = {at for at, one in lost.items() if self._begins_with(one, self.known.by_path[at])}
         self._tell_changed({at: one for at, one in lost.items() if at not in moved}, grown, stayed)
         candidates = [
             *fresh.values(),
@@ -105,22 +119,56 @@ class Recognition:
 
     def _apart(self) -> tuple[list[tuple[FoundFile, str]], list[tuple[FoundFile, str]], int]:
         """Returns the files whose paths have no record, and those whose lengths or times differ from it, with these
-        paths; and the number of the others."""
-        recorded, records = self._recorded, self.known
+        paths; and the number of the others. Of files that were there at the last look, only those are asked that it
+        has left open."""
+        recorded, records = self._recorded, self.known.by_path
         unseen, changed = list[tuple[FoundFile, str]](), list[tuple[FoundFile, str]]()
-        for file in self.listed:  # there may be a hundred thousand
+        for file in self._asked():
             read = records.get(at := recorded(file.path))
             if read is None or not read.length:
                 unseen.append((file, at))
             elif read.length != file.length or read.modified not in (file.modified, None):
                 changed.append((file, at))
+        self.seen = Seen(self.listed.mark, tuple(file for file, _ in (*unseen, *changed)), self._lost_since())
         return unseen, changed, len(self.listed) - len(unseen) - len(changed)
 
-    @cached_property
-    def _present(self) -> dict[str, FoundFile]:
-        """The listed files by their recorded paths."""
-        recorded = self._recorded
-        return {recorded(file.path): file for file in self.listed}
+    @property
+    def _is_next(self) -> bool:
+        """True if the listing says what has changed since the last look."""
+        return self.earlier is not None and self.earlier.mark in (self.listed.before, self.listed.mark)
+
+    def _asked(self) -> Iterable[FoundFile]:
+        if self.earlier is None or not self._is_next:
+            return self.listed
+        files = self.listed.files
+        left = (files[file.path] for file in self.earlier.open if file.path in files)
+        changed = self.listed.changed if self.earlier.mark is self.listed.before else ()
+        return {file.path: file for file in (*left, *changed)}.values()
+
+    def _lost_since(self) -> dict[str, None] | None:
+        """Returns the lost paths of the last look with those that went since, if they were asked for."""
+        if self.earlier is None or self.earlier.lost is None or not self._is_next:
+            return None
+        lost, recorded = self.earlier.lost, self._recorded
+        if self.earlier.mark is self.listed.before:
+            for file in self.listed.changed:
+                lost.pop(recorded(file.path), None)
+            lost |= dict.fromkeys(map(recorded, self.listed.gone))
+        return lost
+
+    def _lost(self) -> dict[str, None]:
+        """Returns the recorded paths in this folder that are not there."""
+        if self.seen.lost is None:
+            is_here = self.folder.holds if self.folder is not None else bool
+            gone = (at for at in self.known.by_path if is_here(at) and self._present(at) is None)
+            self.seen = evolve(self.seen, lost=dict.fromkeys(gone))
+        assert self.seen.lost is not None
+        return self.seen.lost
+
+    def _present(self, recorded: str) -> FoundFile | None:
+        """Returns the listed file with a recorded path."""
+        is_moved = self.folder is not None and self.folder.has_moved
+        return self.listed.files.get(self.folder.locate(recorded) if self.folder and is_moved else recorded)
 
     def _is_told(self, file: FoundFile, at: str) -> bool:
         return at in self.told and self.told[at].file == file
@@ -146,16 +194,14 @@ class Recognition:
         more."""
         if not candidates:
             return {}
-        by_bytes: dict[tuple[int, object], list[Looked]] = {}
-        for one in candidates.values():
-            for key in (one.fingerprint, (one.file.modified, name_of(one.at))):
-                by_bytes.setdefault((one.file.length, key), []).append(one)
-        pairs: list[tuple[Looked, ReadFile]] = []
-        for read in self._here:
-            key = read.fingerprint or (read.modified, name_of(read.path))
-            for one in by_bytes.get((read.length, key), ()):
-                if one.at != read.path and self._is_free(read, one):
-                    pairs.append((one, read))
+        is_here = self.folder.holds if self.folder is not None else bool
+        pairs = [
+            (one, read)
+            for one in candidates.values()
+            for key in (one.fingerprint, (one.file.modified, name_of(one.at)))
+            for read in self.known.with_bytes(one.file.length, key)
+            if one.at != read.path and is_here(read.path) and self._is_free(read, one)
+        ]
         pairs.sort(key=lambda pair: (pair[0].file.modified != pair[1].modified, pair[0].at))
         chosen, left = dict[str, tuple[Looked, ReadFile]](), set[str]()
         for one, read in pairs:
@@ -164,15 +210,9 @@ class Recognition:
                 left.add(read.path)
         return chosen
 
-    @property
-    def _here(self) -> Iterator[ReadFile]:
-        """The records of files that were read in this folder, the last ones last."""
-        is_here = self.folder.holds if self.folder is not None else bool
-        return (read for read in self.known.values() if read.length and is_here(read.path))
-
     def _is_free(self, read: ReadFile, one: Looked) -> bool:
         """Returns True if the path of a record does not have its bytes, which another file has."""
-        present = self._present.get(read.path)
+        present = self._present(read.path)
         if present is None or read.path in self._changed:
             return True
         if one.file.modified != read.modified:
@@ -193,8 +233,9 @@ class Recognition:
         other files have such paths: the new one is the lost one, which has grown before it was moved."""
         if not fresh:
             return set()
-        gone = (read for read in reversed([*self._here]) if read.path not in self._present)
-        lost = [*islice(gone, _LAST), *(self.known[at] for at in sorted(changed)[:_LAST])]
+        by_path = self.known.by_path
+        gone = (by_path[at] for at in reversed(self._lost()) if at in by_path and by_path[at].length)
+        lost = [*islice(gone, _LAST), *(by_path[at] for at in sorted(changed)[:_LAST])]
         left = set[str]()
         for one in fresh:
             for read in (read for read in lost if read.path not in left and self._begins_with(one, read)):
@@ -237,13 +278,13 @@ class Recognition:
             raise failure(
                 "RQ452",
                 f"the folder with {self.what} has other files by the names of those that were read: {first.file.path} "
-                f"{_difference(self.known[first.at], first.file)}",
+                f"{_difference(self.known.by_path[first.at], first.file)}",
                 hint=_OTHERS,
             )
         new = [one for one in changed.values() if not self._is_told(one.file, one.at)]
         self.told.update(changed)
         for one in new[:1]:
-            read = self.known[one.at]
+            read = self.known.by_path[one.at]
             what = (
                 f"is {one.file.length - read.length:,} bytes longer than when it was read"
                 if one.at in grown

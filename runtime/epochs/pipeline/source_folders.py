@@ -10,7 +10,7 @@ from attrs import define, field
 from cedilla.compiler.plan import Plan, Source, folders
 from cedilla.runtime.connectors.formats.listing import ByName
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
-from cedilla.runtime.connectors.storage.folder_tree import FolderTree
+from cedilla.runtime.connectors.storage.folder_tree import NO_FILES, FolderTree, Listing
 from cedilla.runtime.epochs.checkpoint.arrivals import Found
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.epochs.options.places import no_folder
@@ -34,8 +34,8 @@ class SourceFolders:
     _gone: set[str] = field(init=False, factory=set[str])
     _trees: dict[str, FolderTree] = field(init=False, factory=dict[str, FolderTree])
     _last: dict[str, Found] = field(init=False, factory=dict[str, Found])
-    _markers: dict[str, Sequence[FoundFile]] = field(init=False, factory=dict[str, Sequence[FoundFile]])
-    """The files of each folder of markers at the last look, if no file of tuples cut it."""
+    _markers: dict[str, Listing] = field(init=False, factory=dict[str, Listing])
+    """The last listing of each folder of markers, if no file of tuples cut it."""
 
     def look(self) -> dict[str, Found]:
         """The files of each stream; nothing of one that lacks a folder, or its markers would overtake its tuples. The
@@ -56,22 +56,22 @@ class SourceFolders:
         where both stop."""
         is_table = source.format_kind.is_table
         by_name = self._names(source)
-        data: Sequence[FoundFile] = () if is_table else self._files_in(source.path)
-        markers: Sequence[FoundFile] = () if source.markers is None else self._files_in(source.markers)
+        data = NO_FILES if is_table else self._files_in(source.path)
+        markers = NO_FILES if source.markers is None else self._files_in(source.markers)
         if self._is_gone(source, data, markers):
             return Found()
         if is_table:
             began = time.thread_time()
-            data = self.tables.look(source.name)
+            data = Listing.of(self.tables.look(source.name))
             self.cost += time.thread_time() - began
-        before = self._markers.get(source.name, ())
-        if before is markers or [*before] == [*markers]:
+        before = self._markers.get(source.name)
+        if before is markers or not (before or markers):
             return Found(data, markers, None, by_name, not is_table)
         stop = self.tables.first_unread(source.name) if is_table else self._first_new(source, data)
-        self._markers[source.name] = [] if stop else markers
+        self._markers[source.name] = NO_FILES if stop else markers
         return Found(data, markers, stop, by_name, not is_table)
 
-    def _files_in(self, folder: str) -> list[FoundFile]:
+    def _files_in(self, folder: str) -> Listing:
         return self._trees.setdefault(folder, FolderTree(self.files, folder)).look()
 
     def _names(self, source: Source) -> ByName | None:
@@ -80,7 +80,7 @@ class SourceFolders:
         absolute = self.files.absolute
         return ByName(absolute(source.path), absolute(source.markers) if source.markers else "")
 
-    def _is_gone(self, source: Source, data: Sequence[FoundFile], markers: Sequence[FoundFile]) -> bool:
+    def _is_gone(self, source: Source, data: Listing, markers: Listing) -> bool:
         gone: set[str] = set()
         for name, folder, what in folders(self.plan, source.name):
             if (markers if folder == source.markers else data) or self.files.exists(folder):
@@ -96,9 +96,9 @@ class SourceFolders:
         self._gone |= gone
         return bool(gone)
 
-    def _first_new(self, source: Source, data: Sequence[FoundFile]) -> FoundFile | None:
+    def _first_new(self, source: Source, data: Listing) -> FoundFile | None:
         """The first file of tuples that was not there before."""
-        recorded = {file.path for file in data}
-        new = (file for file in self.files.tree(source.path) if file.path not in recorded and file.length)
+        there_now = self.files.tree(source.path)
+        new = (file for file in there_now if file.path not in data.files and file.length)
         order = (lambda f: (0, f.path)) if source.by_name else (lambda f: (f.modified, f.path))
         return min(new, key=order, default=None)

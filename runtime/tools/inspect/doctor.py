@@ -10,12 +10,13 @@ from attrs import evolve
 from cedilla.grammar.diagnostics import DiagnosticError, to_json
 from cedilla.grammar.diagnostics.printable import counted
 from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.connectors.storage.folder_tree import Listing
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
 from cedilla.runtime.epochs.checkpoint.checkpoint_folder import no_checkpoint
 from cedilla.runtime.epochs.checkpoint.commit_log import FOLDER as COMMITS
 from cedilla.runtime.epochs.checkpoint.integrity import Integrity, inspect
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolder, KnownFolders
-from cedilla.runtime.epochs.checkpoint.read_files import ReadFile, read_files
+from cedilla.runtime.epochs.checkpoint.read_files import KnownFiles, ReadFile, read_files
 from cedilla.runtime.epochs.checkpoint.recognition import Recognition
 from cedilla.runtime.epochs.checkpoint.stored_plan import PLAN
 
@@ -53,7 +54,7 @@ _UNSEEN = ("RQ430", "RQ431")
 
 def _changes(files: Files, folder: KnownFolder, by_path: Mapping[str, ReadFile], what: str) -> Iterator[str]:
     listed = files.tree(folder.at)
-    recognition = Recognition(files, folder, listed, by_path, what, {})
+    recognition = Recognition(files, folder, Listing.of(listed), KnownFiles({**by_path}), what, {})
     recognition.look()
     yield from recognition.notes
     yield from (f"{warning.code}: {warning.message}" for warning in recognition.warnings)

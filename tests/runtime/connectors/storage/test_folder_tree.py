@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from cedilla.runtime.connectors.storage import folder_tree, stores
-from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.connectors.storage.folder_tree import FolderTree
 
 
@@ -110,15 +111,46 @@ def test_what_changes_inside_of_an_old_file_is_seen_by_the_next_whole_look(
     tree = FolderTree(Files(), str(folder))
     tree.look()
     (folder / "1").write_text("{}\n{}\n")
-    assert tree.look()[0].length == 3
+    assert next(iter(tree.look())).length == 3
     monkeypatch.setattr(tree, "_next_whole", 0.0)
-    assert tree.look()[0].length == 6
+    assert next(iter(tree.look())).length == 6
 
 
 def test_a_folder_that_goes_away_and_comes_back_is_seen(folder: Path, looked_up: list[str]) -> None:
     tree = FolderTree(Files(), str(folder / "day"))
-    first = tree.look()
+    first = [*tree.look()]
     (folder / "day").rename(folder / "night")
-    assert tree.look() == []
+    assert [*tree.look()] == []
     (folder / "night").rename(folder / "day")
-    assert tree.look() == first
+    assert [*tree.look()] == first
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_listing_is_the_one_before_with_what_has_changed(tmp_path: Path, seed: int) -> None:
+    """Whatever comes, goes, is replaced or changes its kind: a tree that is asked again has what a new one has."""
+    rng, tree, held = random.Random(seed), FolderTree(Files(), str(tmp_path)), dict[str, FoundFile]()
+    mark: object = tree.look().mark
+    for step in range(40):
+        for _ in range(rng.randrange(3)):
+            change(rng, tmp_path, step)
+        listing = tree.look()
+        if listing.mark is not mark:
+            assert listing.before is mark
+            held = {path: file for path, file in held.items() if path not in listing.gone}
+            held |= {file.path: file for file in listing.changed}
+            mark = listing.mark
+        assert held == listing.files == {file.path: file for file in Files().tree(str(tmp_path))}
+
+
+def change(rng: random.Random, root: Path, step: int) -> None:
+    """Something that programs do to a folder; a name has a new number on the disk where its content is new."""
+    folders = [root, *(path for path in root.rglob("*") if path.is_dir())]
+    at = rng.choice(folders) / rng.choice("abcd_")
+    kept = root.parent / f"kept{step}-{rng.random()}"  # numbers on the disk are not used again
+    if at.exists() and rng.random() < 0.8:
+        outside = [folder for folder in folders if not folder.is_relative_to(at)]
+        at.rename(kept if rng.random() < 0.6 else rng.choice(outside) / f"moved{step}")
+    elif not at.exists() and rng.random() < 0.3:
+        at.mkdir()
+    elif not at.exists():
+        at.write_text("{}\n" * rng.randrange(3))

@@ -10,13 +10,16 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.connectors.storage.files import Files, FoundFile
+from cedilla.runtime.connectors.storage.folder_tree import FolderTree, Listing
 from cedilla.runtime.epochs.checkpoint.arrivals import Arrivals, Found
 from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolder, KnownFolders
+from cedilla.runtime.epochs.checkpoint.read_files import KnownFiles
+from cedilla.runtime.epochs.checkpoint.recognition import Recognition
 from tests.kit.errors import code_of
 from tests.kit.rotations import Producer, Reckoning
 from tests.kit.tiers import tiered
@@ -31,6 +34,7 @@ class Source:
     """True: each look is that of a new process."""
     moment: int = 0
     arrivals: Arrivals = field(init=False)
+    tree: FolderTree = field(init=False)
     told: list[str] = field(init=False, factory=list[str])
     """Notes, and the codes of warnings, of the last look."""
     messages: list[str] = field(init=False, factory=list[str])
@@ -50,6 +54,7 @@ class Source:
         at = f"file:{self.folder}"
         checkpoint.folders = KnownFolders(checkpoint.path, {"r": KnownFolder(at, at)})
         self.arrivals = Arrivals(checkpoint)
+        self.tree = FolderTree(checkpoint.files, str(self.folder))
 
     def write(self, name: str, text: str) -> None:
         """Writes a file at a moment of its own."""
@@ -71,13 +76,17 @@ class Source:
         self.moment += 1
         os.utime(self.folder / name, (self.moment, self.moment))
 
+    def found(self) -> Found:
+        """The files that are there, and what has changed since the last look of this process."""
+        self.tree._next_whole = 0.0  # also what was written into old ones
+        return Found(self.tree.look(), is_whole=True)
+
     def look(self) -> list[str]:
         """Returns the contents of the files that a look finds new."""
         if self.restarts:
             self.restart()
         arrivals = self.arrivals
-        listed = Found(arrivals.checkpoint.files.tree(str(self.folder)), is_whole=True)
-        batch = arrivals.batch({"r": listed})
+        batch = arrivals.batch({"r": self.found()})
         self.told = [*arrivals.changes, *(warning.code for warning in arrivals.warnings)]
         self.messages = [warning.message for warning in arrivals.warnings]
         arrivals.changes.clear()
@@ -180,7 +189,7 @@ def test_times_alone_change_nothing(source: Source) -> None:
     source.write("3.jsonl", "c\n")
     assert source.look() == ["c\n"]
     source.restart()
-    assert [read.modified for read in source.arrivals._known["r"].values()] == [3000, 4000, 5000]
+    assert [read.modified for read in source.arrivals._known["r"].by_path.values()] == [3000, 4000, 5000]
 
 
 @pytest.mark.parametrize("text", ["c\n", "cc\n", "c", "", "a\nb\n"])
@@ -279,17 +288,17 @@ def test_a_file_that_vanishes_while_it_is_listed_is_told(tmp_path: Path) -> None
     source = Source(tmp_path)
     source.write("1.jsonl", "aa\n")
     source.write("2.jsonl", "b\n")
-    files = source.arrivals.checkpoint.files
-    tree = files.tree
+    tree = source.tree
 
-    def moving(path: str) -> object:
-        listed = tree(path)
-        source.write("1.jsonl", "a\n")
-        source.move("2.jsonl", "3.jsonl")
-        files.tree = tree  # type: ignore[method-assign]
-        return listed
+    class Moving(FolderTree):
+        def look(self) -> Listing:
+            listed = tree.look()
+            source.write("1.jsonl", "a\n")
+            source.move("2.jsonl", "3.jsonl")
+            source.tree = tree
+            return listed
 
-    files.tree = moving  # type: ignore[method-assign, assignment]
+    source.tree = Moving(tree.files, tree.path)
     assert source.look() == []
     assert [note.partition(" was ")[2] for note in source.told] == [
         "moved, deleted or cut while it was listed: it is not read yet"
@@ -302,13 +311,35 @@ def test_records_of_an_older_form_know_files_by_place_length_and_time(source: So
     source.write("1.jsonl", "a\n")
     source.write("2.jsonl", "b\n")
     source.look()
-    for record in source.arrivals._known["r"].values():
-        object.__setattr__(record, "fingerprint", None)
+    records = source.arrivals._known["r"].by_path.values()
+    source.arrivals._known["r"] = KnownFiles({r.path: evolve(r, fingerprint=None) for r in records})
     source.touch("1.jsonl")
     source.move("2.jsonl", "old/2.jsonl")
-    batch = source.arrivals.batch({"r": Found(Files().tree(str(source.folder)), is_whole=True)})
-    assert batch is None
-    assert source.arrivals._known["r"][f"file:{source.folder}/1.jsonl"].fingerprint is not None
+    assert source.arrivals.batch({"r": source.found()}) is None
+    assert source.arrivals._known["r"].by_path[f"file:{source.folder}/1.jsonl"].fingerprint is not None
+
+
+def test_a_new_file_costs_the_same_beside_many_old_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look after a new file asks what that brought, and what the last look has left open."""
+    source, asked = Source(tmp_path), list[int]()
+    of_look = Recognition._asked
+
+    def counted(self: Recognition) -> list[FoundFile]:
+        files = [*of_look(self)]
+        asked.append(len(files))
+        return files
+
+    monkeypatch.setattr(Recognition, "_asked", counted)
+    for number in range(100):
+        source.write(f"{number}.jsonl", f"{number}\n")
+    for number in range(3):
+        source.look()
+        source.write(f"new{number}.jsonl", f"{number} more\n")
+    assert source.look() == ["2 more\n"]
+    of_tuples = [count for count in asked if count]
+    assert of_tuples == [100, 101, 2, 2]
 
 
 # --- at random -----------------------------------------------------------------------------------------------

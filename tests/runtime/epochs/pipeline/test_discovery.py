@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.connectors.formats.listing import in_order
-from cedilla.runtime.connectors.storage.files import Files, FoundFile
-from cedilla.runtime.connectors.storage.folder_tree import FolderLooks
+from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
+from cedilla.runtime.connectors.storage.stores import Entry
 from cedilla.runtime.engines.spark.memory import MemoryGrowth
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.epochs.options.options import Options
@@ -60,10 +60,10 @@ class _Busy(Files):
         super().__init__()
         self.between = between
 
-    def tree(
-        self, path: str, *, of_source: bool = False, looks: FolderLooks | None = None
-    ) -> list[FoundFile]:
-        result = super().tree(path, of_source=of_source, looks=looks)
+    def news(
+        self, path: str, earlier: Mapping[str, int], unsure: Set[str]
+    ) -> tuple[dict[str, int], list[Entry]]:
+        result = super().news(path, earlier, unsure)
         self.between(path)
         return result
 

@@ -72,7 +72,7 @@ def test_a_folder_that_becomes_a_table_later_is_refused_at_the_next_look(tmp_pat
     files = Files()
     tables = DeltaSources(SealedFiles(files, ""), {}, False, print)
     folders = SourceFolders(files, plan, plan.sources, tables, KnownFolders(str(tmp_path)), print)
-    assert folders.look()["y"].data == []
+    assert not folders.look()["y"].data
     become_table(tmp_path / "y", "Hudi")
     with pytest.raises(DiagnosticError) as caught:
         folders.look()
