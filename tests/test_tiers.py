@@ -166,6 +166,10 @@ WHOLLY_IN_REST = {
     "tests/test_nexmark.py::test_parquet_has_the_same_tuples",
     # A broker and four processes; an environment of its own, whose requirements `make test` compares.
     "tests/test_compose.py::test_the_right_line_stays_and_the_wrong_one_falls",
+    # A broker from packages, and the bridge as a process; `make test` has the bridge with a broker of its own making.
+    "tests/test_mqtt.py::test_a_unit_changes_while_a_bridge_runs_is_away_and_is_killed",
+    "tests/test_mqtt.py::test_what_a_broker_sends_again_is_not_written_twice",
+    "tests/test_mqtt.py::test_a_broker_that_refuses_ends_the_bridge",
     # Whole projects, each by commands in processes of their own; `make test` has each command and its parts.
     "tests/test_first_hour.py::test_a_lake_of_parquet_drops",
     "tests/test_first_hour.py::test_two_hundred_plugs",
