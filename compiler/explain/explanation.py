@@ -20,6 +20,7 @@ from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.shared.base import KINDS, listed
 from cedilla.compiler.operators.shared.reactions import signature
 from cedilla.compiler.plan import DEFAULTS, Emit, Plan, Source
+from cedilla.compiler.plan.change_events import clause
 from cedilla.grammar.diagnostics import Diagnostic, render, to_json
 from cedilla.grammar.formatting.expression_formatter import quote
 from cedilla.grammar.syntax.settings import SIZES
@@ -67,6 +68,7 @@ def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
         "markers_only": source.markers_only,
         "partitioned": source.partitioned,
         "registry": source.registry,
+        "changes": list(source.changes),
         "by_name": source.by_name,
         "droppable": sorted(plan.droppable[source.name]),
         "line": source.line,
@@ -260,6 +262,8 @@ def source_facts(source: Source) -> list[str]:
         facts.append(f"partitioned by {source.partitioned}")
     if source.registry is not None:
         facts.append(f"registry {quote(source.registry)}")
+    if source.changes:
+        facts.append(clause(source.changes))
     if source.by_name:
         facts.append("ordered by name")
     if source.none:

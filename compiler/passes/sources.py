@@ -14,6 +14,7 @@ from cedilla.compiler.passes.declared_paths import check_field_paths
 from cedilla.compiler.passes.declared_units import check_units, declared_unit, taken_for_units
 from cedilla.compiler.passes.one_input import length_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
+from cedilla.compiler.plan.change_events import check_changes
 from cedilla.compiler.plan.field_paths import TextPath, field_path_of, other_paths_of
 from cedilla.compiler.plan.formats import FORMATS, check_source_format, names_where
 from cedilla.compiler.plan.record_fields import check_record_fields
@@ -33,7 +34,10 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
     check_source_format(node.format, node.format_span or node.span)
     check_declared_once(node.attributes)
     warnings += taken_for_units(node.attributes)
-    attributes = {declared.name: attribute_of(declared, node.format) for declared in node.attributes}
+    of_rows = node.changes is not None
+    attributes = {
+        declared.name: attribute_of(declared, node.format, of_rows=of_rows) for declared in node.attributes
+    }
     types = {name: attribute.type for name, attribute in attributes.items()}
     for declared in node.attributes:
         if isinstance(declared.domain, TableColumn):
@@ -56,6 +60,7 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
         over=node.over,
         partitioned=node.partitioned,
         registry=node.registry,
+        changes=() if node.changes is None else node.changes.keys,
         by_name=node.by_name,
         markers_only=node.markers_only,
         none=frozenset(node.none),
@@ -98,13 +103,14 @@ def check_declared_once(attributes: Iterable[syntax.AttributeDeclaration]) -> No
         names.add(attribute.name)
 
 
-def attribute_of(node: syntax.AttributeDeclaration, format_: str) -> Attribute:
-    """Returns a declared attribute of a source. Its domain is text, as in markers."""
+def attribute_of(node: syntax.AttributeDeclaration, format_: str, *, of_rows: bool = False) -> Attribute:
+    """Returns a declared attribute of a source. Its domain is text, as in markers. `of_rows`: its tuples are rows in
+    change events."""
     type_ = Type.of(node.type)
     unit = declared_unit(node)
     domain = None if node.domain is None else in_declared_unit(node.domain, unit)
     named = (node.unit.attribute, node.unit.units) if isinstance(node.unit, syntax.UnitFrom) else None
-    keys = field_path_of(node.origin, format_)
+    keys = field_path_of(node.origin, format_, of_rows=of_rows)
     text = _domain_text(domain, type_)
     in_text = isinstance(keys, TextPath)
     return Attribute(
@@ -175,6 +181,7 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
     check_record_fields(node, attributes)
     check_field_paths(node, attributes)
     check_points(node, attributes)
+    check_changes(node, attributes)
     check_units(node, attributes)
     for scheme in node.punctuated:
         for name in scheme:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from cedilla.compiler.plan.change_events import CHANGE, EVENT
 from cedilla.compiler.plan.formats import FORMATS, names_where
 from cedilla.compiler.plan.record_fields import ROOTS, path_of
 from cedilla.grammar import syntax
@@ -101,11 +102,13 @@ _PLAIN = re.compile(r"[^.`]+")
 _KEY = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))(\.|$)")
 
 
-def field_path_of(origin: syntax.Origin | None, format_: str) -> FieldPath:
-    """Parses the path of an origin; returns an empty path for `None`. In CSV it is the name of a column. Raises RQ145
-    for an invalid path."""
+def field_path_of(origin: syntax.Origin | None, format_: str, *, of_rows: bool = False) -> FieldPath:
+    """Parses the path of an origin; returns an empty path for `None`. In CSV it is the name of a column. `of_rows`: the
+    tuples are rows in change events. Raises RQ145 for an invalid path."""
     if origin is None:
         return ()
+    if of_rows and origin.root == CHANGE:
+        return (EVENT, *_keys_in(origin.text, origin.span))
     if FORMATS[format_].has_columns and origin.root is None:
         return (origin.text,)
     if FORMATS[format_].is_topic and origin.root in ROOTS:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from cedilla.compiler.plan.change_events import EVENT, event_text
 from cedilla.compiler.plan.formats import FORMATS, names_where
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
@@ -75,7 +76,9 @@ def path_of(root: str, name: str) -> tuple[str, ...]:
 
 
 def origin_text(keys: tuple[str, ...]) -> str | None:
-    """Returns the clause of a field of records, `record "schema"`; `None` for other paths."""
+    """Returns the clause of a field of records, `record "schema"`, or of change events; `None` for other paths."""
+    if keys[:1] == (EVENT,):
+        return event_text(".".join(keys[1:]))
     if len(keys) != 1 or not keys[0].startswith(_PREFIX):
         return None
     if keys[0].startswith(_OF_HEADER):
@@ -92,7 +95,7 @@ def record_fields(source: Source) -> tuple[RecordField, ...]:
 
 def _fields(attributes: Iterable[tuple[tuple[str, ...], str]]) -> Iterable[RecordField]:
     for keys, type_ in attributes:
-        if origin_text(keys) is None:
+        if origin_text(keys) is None or keys[0] == EVENT:
             continue
         is_header = keys[0].startswith(_OF_HEADER)
         name = keys[0].removeprefix(_OF_HEADER if is_header else _PREFIX)
@@ -111,7 +114,7 @@ def check_record_fields(node: syntax.StreamDeclaration, attributes: Mapping[str,
             if FORMATS[node.format].has_objects:
                 hint += f'; `from "{origin.root}.{origin.text}"` is a path into the tuple'
             raise failure("RQ503", message, origin.span, hint=hint)
-        if not FORMATS[node.format].is_topic or origin_text(attribute.keys) is None:
+        if not FORMATS[node.format].is_topic or not [*_fields([(attribute.keys, "")])]:
             continue
         (field,) = _fields([(attribute.keys, declared.type.name)])
         if field.header is None and field.name not in FIELDS:

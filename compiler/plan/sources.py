@@ -183,6 +183,8 @@ class Source:
     """Pairs of metrics: where an instance sends both, the first is taken (theory N16)."""
     partitioned: str | None = None
     """The attribute whose values each come from one partition of a topic (theory N9)."""
+    changes: tuple[str, ...] = ()
+    """The key of the rows whose change events are read; empty if tuples are no rows of a table."""
     registry: str | None = None
     """The address of the registry with the schemas by which the records of a topic are read."""
     by_name: bool = False

@@ -51,7 +51,7 @@ _LISTS = {
     *("pairs", "arguments", "point", "code", "codes"),
 }
 """Rules that are the tuple of their parts."""
-_SAME = {"unit", "punctuated", "measured_as", "field"}
+_SAME = {"unit", "punctuated", "measured_as", "field", "latest"}
 """Rules that are their one part."""
 _PROFILE = {"foundation", "merge", "accumulate", "returns"}
 """Clauses of an operator, by their names."""
@@ -97,6 +97,7 @@ class Builder(ClauseBuilder):
         folders = [clause for clause in clauses if isinstance(clause, syntax.MarkerFolder)]
         keys = [clause for clause in clauses if isinstance(clause, syntax.PartitionedBy)]
         registries = [clause for clause in clauses if isinstance(clause, syntax.Registry)]
+        changes = [clause for clause in clauses if isinstance(clause, syntax.Changes)]
         orders = [clause for clause in clauses if isinstance(clause, syntax.OrderedBy)]
         words = [clause for clause in clauses if isinstance(clause, syntax.NoneWords)]
         once: dict[str, Sequence[syntax.Node]] = {
@@ -104,6 +105,7 @@ class Builder(ClauseBuilder):
             "heartbeat": heartbeats,
             "partitioned by": keys,
             "registry": registries,
+            "format": changes,
             "ordered by": orders,
             "none": words,
         }
@@ -127,6 +129,7 @@ class Builder(ClauseBuilder):
             words[0].words if words else (),
             tuple(pair for clause in clauses if isinstance(clause, syntax.Metrics) for pair in clause.over),
             registries[0].address if registries else None,
+            changes[0] if changes else None,
             span=self._span(meta),
         )
 

@@ -38,6 +38,11 @@ class ClauseBuilder(MarkerBuilder):
     def registry(self, meta: Meta, address: Token) -> syntax.Registry:
         return syntax.Registry(self._string(address), span=self._span(meta))
 
+    def changes(
+        self, meta: Meta, format: Token, keys: tuple[str, ...], latest: tuple[str, ...] | None
+    ) -> syntax.Changes:
+        return syntax.Changes(str(format), keys, latest, span=self._span(meta))
+
     def none(self, meta: Meta, *words: Token) -> syntax.NoneWords:
         return syntax.NoneWords(tuple(map(self._string, words)), span=self._span(meta))
 

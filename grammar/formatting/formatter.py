@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextvars import ContextVar
 from functools import partial
-from itertools import pairwise
 from typing import Any, cast
 
 from attrs import frozen
@@ -17,16 +16,15 @@ from cedilla.grammar.formatting.expression_formatter import (
     alias_text,
     branch_text,
     call_text,
-    declared_type_text,
     format_accent,
     format_expression,
     item_text,
     measure_text,
-    pattern_text,
     quote,
     unit_text,
     within,
 )
+from cedilla.grammar.formatting.source_formatter import format_attribute, format_source
 from cedilla.grammar.syntax import Expression, Query, Relation, Statement
 from cedilla.grammar.syntax.connectives import terms
 from cedilla.grammar.syntax.operator_forms import FORMS, Form, Hole, form_of
@@ -88,7 +86,7 @@ def format_statement(statement: Statement) -> str:
     """One statement, with its semicolon."""
     match statement:
         case syntax.StreamDeclaration():
-            return _stream(statement)
+            return format_source(statement, _width())
         case syntax.OperatorDeclaration():
             return _declared(statement)
         case syntax.Setting(name, value):
@@ -114,48 +112,6 @@ def format_statement(statement: Statement) -> str:
             return f"emit {_laid(relation, _Position(0, len('emit '), len(tail)))}{tail}"
 
 
-def _heartbeat(beat: syntax.Heartbeat) -> str:
-    guard = "" if beat.within is None else f" within {measure_text(beat.within)} of now"
-    return f"heartbeat {beat.attribute} delay {measure_text(beat.delay)}{guard}"
-
-
-def _stream(stream: syntax.StreamDeclaration) -> str:
-    head = f"{stream.kind} {stream.name}("
-    attributes = [_attribute(attribute) for attribute in stream.attributes]
-    clauses = [f"from {stream.format} {quote(stream.path)}"]
-    if stream.registry is not None:
-        clauses[0] += f" registry {quote(stream.registry)}"
-    clauses += [f"punctuated on {', '.join(scheme)}" for scheme in stream.punctuated]
-    if stream.heartbeat is not None:
-        clauses.append(_heartbeat(stream.heartbeat))
-    if stream.markers is not None:
-        clauses.append(f"markers {'only ' if stream.markers_only else ''}{quote(stream.markers)}")
-    if stream.metrics:
-        clauses.append(f"metrics {_metrics(stream)}")
-    if stream.partitioned is not None:
-        clauses.append(f"partitioned by {stream.partitioned}")
-    if stream.by_name:
-        clauses.append("ordered by name")
-    if stream.none:
-        clauses.append(f"none {{{', '.join(map(quote, stream.none))}}}")
-    declared = f"{head}{', '.join(attributes)})"
-    if len(declared) > _width():
-        declared = head + (",\n" + " " * len(head)).join(attributes) + ")"
-    line = f"{declared} {' '.join(clauses)};"
-    if len(clauses) == 1 and len(line) <= _width():
-        return line
-    return "\n  ".join([declared, *clauses]) + ";"
-
-
-def _metrics(stream: syntax.StreamDeclaration) -> str:
-    """Writes the metrics, with `over` between two if the first replaces the second."""
-    first, *_ = stream.metrics
-    joined = (
-        f"{' over ' if pair in stream.over else ', '}{quote(pair[1])}" for pair in pairwise(stream.metrics)
-    )
-    return quote(first) + "".join(joined)
-
-
 def _declared(operator: syntax.OperatorDeclaration) -> str:
     parts = [f"operator {operator.name}({', '.join(operator.inputs)})"]
     for word, names in (
@@ -165,35 +121,10 @@ def _declared(operator: syntax.OperatorDeclaration) -> str:
     ):
         parts.append(f"{word} {{{', '.join(names)}}}")
     if operator.returns is not None:
-        parts.append(f"returns ({', '.join(map(_attribute, operator.returns))})")
+        parts.append(f"returns ({', '.join(map(format_attribute, operator.returns))})")
     parts.append(f"from {quote(operator.function)}")
     line = " ".join(parts) + ";"
     return line if len(line) <= _width() else "\n  ".join(parts) + ";"
-
-
-def _attribute(attribute: syntax.AttributeDeclaration) -> str:
-    domain = "" if attribute.domain is None else f" in {_domain(attribute.domain)}"
-    unit = "" if attribute.unit is None else f" unit {_unit(attribute.unit)}"
-    origin = "" if attribute.origin is None else f" {_origin(attribute.origin)}"
-    type_ = declared_type_text(attribute.type, decimal=attribute.decimal, zone=attribute.zone)
-    return f"{attribute.name}{'?' if attribute.optional else ''}: {type_}{origin}{unit}{domain}"
-
-
-def _origin(origin: syntax.Origin) -> str:
-    root = "" if origin.root is None else f"{origin.root} "
-    return f"from {root}{' or '.join(map(quote, (origin.text, *origin.others)))}"
-
-
-def _unit(unit: str | syntax.UnitFrom) -> str:
-    if isinstance(unit, str):
-        return unit_text(unit)
-    return f"from {unit.attribute} in {{{', '.join(map(unit_text, unit.units))}}}"
-
-
-def _domain(domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn) -> str:
-    if isinstance(domain, syntax.TableColumn):
-        return f"{domain.table}.{domain.attribute}"
-    return pattern_text(domain)
 
 
 # --- relations ---

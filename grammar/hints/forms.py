@@ -22,6 +22,7 @@ CLAUSES = {
     "metrics": 'metrics "http.server.duration"',
     "partitioned": "partitioned by k",
     "registry": 'registry "http://host:8081"',
+    "format": "format debezium by id",
     "ordered": "ordered by name",
     "none": 'none {"NA", "-"}',
 }

@@ -26,7 +26,7 @@ _EXCHANGED = {*word_synonyms.WORDS - {"from", "to"}, "(", ")", "[", "]", "{", "}
 _PARAMETERS = {"every", "on", "as", "by", "per", "except"}
 _CLAUSES = {
     *("from", "to", "with", "in", "punctuated"),
-    *("heartbeat", "markers", "metrics", "partitioned", "registry", "ordered"),
+    *("heartbeat", "markers", "metrics", "partitioned", "registry", "format", "ordered"),
 }
 """First words of parts that have an order: of an operator's parameters, and of a statement."""
 

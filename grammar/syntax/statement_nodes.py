@@ -102,6 +102,15 @@ class Registry(Node):
 
 
 @frozen
+class Changes(Node):
+    """`format debezium by id`, or `format debezium by id as latest by id`."""
+
+    format: str
+    keys: tuple[str, ...]
+    latest: tuple[str, ...] | None = None
+
+
+@frozen
 class OrderedBy(Node):
     """`ordered by name`."""
 
@@ -114,7 +123,8 @@ class StreamDeclaration(Node):
     `over`: pairs of these, of which the first is taken where an instance sends both; `partitioned`: the attribute each
     of whose values comes from one partition of a topic; `by_name`: files are read in the order of their names;
     `markers_only`: markers among the tuples are bad tuples; `none`: texts of fields that mean an undefined value;
-    `registry`: the address of the schemas by which records of a topic are read.
+    `registry`: the address of the schemas by which records of a topic are read; `changes`: its tuples are rows in the
+    events of a change stream.
     """
 
     kind: OneOf["stream", "table"]
@@ -133,6 +143,7 @@ class StreamDeclaration(Node):
     none: tuple[str, ...] = ()
     over: tuple[tuple[str, str], ...] = ()
     registry: str | None = None
+    changes: Changes | None = None
 
 
 @frozen

@@ -27,6 +27,7 @@ from cedilla.runtime.connectors.formats.source import (
     Span,
     Types,
 )
+from cedilla.runtime.connectors.records.change_events import Columns
 from cedilla.runtime.connectors.records.lines import LONGEST_LINE
 from cedilla.runtime.connectors.records.marker import STRAY, MarkerLine
 from cedilla.runtime.connectors.records.nested import Paths
@@ -49,6 +50,15 @@ class Marked(Format):
     def with_paths(self, paths: Paths) -> Marked:
         changed = copy(self)
         changed._base = self._base.with_paths(paths)
+        return changed
+
+    @property
+    def columns(self) -> Columns:
+        return self._base.columns
+
+    def expecting(self, columns: Columns) -> Marked:
+        changed = copy(self)
+        changed._base = self._base.expecting(columns)
         return changed
 
     def with_tests_of_texts(self) -> Marked:

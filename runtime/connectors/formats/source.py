@@ -18,6 +18,7 @@ from attrs import evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler.regions import POSITION
+from cedilla.runtime.connectors.records.change_events import NO_COLUMNS, Columns
 from cedilla.runtime.connectors.records.csv_records import unknown_columns
 from cedilla.runtime.connectors.records.marker import MarkerLine, Types
 from cedilla.runtime.connectors.records.near_markers import is_near_marker
@@ -175,6 +176,15 @@ class Format(ABC):
 
     def with_paths(self, paths: Paths) -> Format:
         """Returns the format with the paths of fields after accents."""
+        return self
+
+    @property
+    def columns(self) -> Columns:
+        """Returns the columns that rows of a table have, if tuples are such rows."""
+        return NO_COLUMNS
+
+    def expecting(self, columns: Columns) -> Format:
+        """Returns the format that refuses rows without some columns, if tuples are rows of a table."""
         return self
 
     def with_tests_of_texts(self) -> Format:

@@ -5,6 +5,7 @@ from functools import cache
 
 from cedilla.compiler.plan import Plan, Source
 from cedilla.runtime.connectors.formats.csv.source import Csv
+from cedilla.runtime.connectors.formats.jsonl.change_events import EventLines, EventRecords
 from cedilla.runtime.connectors.formats.jsonl.records import Records
 from cedilla.runtime.connectors.formats.jsonl.source import JsonLines
 from cedilla.runtime.connectors.formats.marked import Marked
@@ -19,8 +20,12 @@ READERS: dict[str, Callable[[int, Source | None], Format]] = {
     "csv": lambda longest, own: Csv(longest, _paths(own), frozenset() if own is None else own.none),
     "delta": lambda longest, own: DeltaFiles(),
     "otlp": Otlp,
-    "json": lambda longest, own: JsonLines(longest, _paths(own)),
-    "kafka": lambda longest, own: Records(longest, _paths(own)),
+    "json": lambda longest, own: (
+        JsonLines(longest, _paths(own)) if own is None or not own.changes else EventLines(longest, own)
+    ),
+    "kafka": lambda longest, own: (
+        Records(longest, _paths(own)) if own is None or not own.changes else EventRecords(longest, own)
+    ),
     "kafka_otlp": RequestRecords,
     # Outputs have files of markers with their tuples.
     "parquet": lambda longest, own: Marked(Parquet(), longest),
@@ -39,7 +44,7 @@ FORMATS: dict[str, Format] = {name: make(LONGEST_OUTPUT_LINE, None) for name, ma
 
 def format_of(plan: Plan, source: Source) -> Format:
     """Returns the reader of a source's files, including those of its folder of markers."""
-    is_own = bool(source.paths or source.none or source.format_kind.has_requests)
+    is_own = bool(source.paths or source.none or source.changes or source.format_kind.has_requests)
     if not is_own:
         return _shared(source.format, plan.longest_line, is_marked=source.markers is not None)
     own = READERS[source.format](plan.longest_line, source)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, timedelta
 from io import BytesIO
 from typing import Any, cast
 from uuid import UUID
@@ -19,15 +18,28 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.connectors.records.wire_values import (
     BeyondTypeError,
     base64_text,
+    date_text,
     decimal_text,
     line_of,
     moment_text,
+    time_text,
 )
 
 _OWN = "cedilla-"
-_EPOCH = datetime(1970, 1, 1)
 _MOMENT = {"timestamp": "Z", "local-timestamp": ""}
 _DIGITS = {"millis": 3, "micros": 6, "nanos": 9}
+_OF_DEBEZIUM: Mapping[str, str] = {
+    f"io.debezium.time.{name}": logical
+    for name, logical in {
+        "Date": "date",
+        "Timestamp": "local-timestamp-millis",
+        "MicroTimestamp": "local-timestamp-micros",
+        "NanoTimestamp": "local-timestamp-nanos",
+        "Time": "time-millis",
+        "MicroTime": "time-micros",
+    }.items()
+}
+"""The names of Connect's types in schemas that Debezium registers, and the logical types of Avro with their values."""
 
 
 @frozen(eq=False)
@@ -102,7 +114,7 @@ def _with_own_types(schema: Any) -> Any:
         case "bytes":
             return {"type": "bytes", "logicalType": f"{_OWN}bytes"}
         case dict():
-            node = cast(dict[str, Any], schema)
+            node = _with_connect_type(cast(dict[str, Any], schema))
             kind = node.get("type")
             own = {k: v for k, v in node.items() if k != "logicalType"}
             match kind:
@@ -123,6 +135,12 @@ def _with_own_types(schema: Any) -> Any:
             return schema
 
 
+def _with_connect_type(node: dict[str, Any]) -> dict[str, Any]:
+    """Returns a schema with the logical type that Debezium's name of its type means: its times have no zone."""
+    logical = _OF_DEBEZIUM.get(str(node.get("connect.name")))
+    return node if logical is None or "logicalType" in node else {**node, "logicalType": logical}
+
+
 def _logical(node: Mapping[str, Any]) -> str:
     """Returns the logical type of a schema. One without its parameters is ignored, as Avro requires."""
     logical = node.get("logicalType", "bytes")
@@ -139,21 +157,11 @@ def _moment(zone: str, digits: int) -> Callable[..., str]:
 
 
 def _day(data: int, *schemas: Any) -> str:
-    try:
-        return date.fromordinal(_EPOCH.toordinal() + data).isoformat()
-    except (ValueError, OverflowError):
-        raise BeyondTypeError("a date of the record is outside of the years 1 to 9999") from None
+    return date_text(data)
 
 
 def _time(digits: int) -> Callable[..., str]:
-    def text(data: int, *schemas: Any) -> str:
-        seconds, rest = divmod(data, 10**digits)
-        if not 0 <= seconds < 86_400:
-            raise BeyondTypeError("a time of the record is not of a day")
-        clock = (datetime.min + timedelta(seconds=seconds)).time()
-        return f"{clock.isoformat()}.{rest:0{digits}d}"
-
-    return text
+    return lambda data, *schemas: time_text(data, digits)
 
 
 def _decimal(data: bytes, schema: Mapping[str, Any], *reader: Any) -> str:

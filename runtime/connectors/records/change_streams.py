@@ -46,13 +46,18 @@ def change_stream(item: Mapping[str, Any]) -> ChangeStream | None:
 def changes_told(source: Source, item: Mapping[str, Any], position: str) -> Diagnostic | None:
     """Returns RQ348 for a line of a change stream whose operation a source does not read."""
     stream = change_stream(item)
-    if stream is None or tuple(stream.path.split(".")) in _paths_read(source):
+    if stream is None or source.changes or tuple(stream.path.split(".")) in _paths_read(source):
         return None
     message = (
         f"`{source.name}` reads {stream.producer}: an update or a delete of a row counts as one more tuple"
     )
     name = stream.path.rpartition(".")[2].lstrip("_")
     hint = (
+        "`format debezium by KEY` after the path reads its inserts, and sets updates and deletes aside; "
+        if "Debezium" in stream.producer
+        else ""
+    )
+    hint += (
         f'an attribute `{name}: string from "{stream.path}"` says what happened, for a `select` of what counts; '
         "`top[1 by TIME desc per KEY]` keeps the last state of a row"
     )

@@ -26,8 +26,9 @@ from cedilla.runtime.connectors.records.unrelated_files import (
 
 
 def lacks_names(source: Source) -> bool:
-    """Returns True for a source whose tuples may lack an attribute; a required one is reported by itself (RQ302)."""
-    return any(attribute.optional for attribute in source.attributes)
+    """Returns True for a source whose tuples may lack an attribute; a required one is reported by itself (RQ302), and a
+    column of a table, too (RQ541)."""
+    return not source.changes and any(attribute.optional for attribute in source.attributes)
 
 
 def first_keys(text: bytes, form: str, paths: Collection[FieldPath]) -> list[FieldPath]:

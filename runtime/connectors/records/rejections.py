@@ -35,6 +35,8 @@ REASONS = {
     "RQ326": "the line is a marker, and the stream takes markers from its marker folder only",
     TWICE_SHOWN: "`{}` is a local time without an offset that its clock shows twice",
     SKIPPED: "`{}` is a local time that its clock skips",
+    "RQ540": "{} is no new tuple",
+    "RQ541": "the row has no column {}",
     "RQ310": "`{}` is beyond 2^53, and an accent converts its values as doubles",
 }
 """Reasons by code, with `{}` for the attribute. RQ301 has `NO_OBJECT`, `misfit`, or a text of the source's format."""
@@ -114,6 +116,9 @@ HINTS = {
     "RQ311": "`unit from` lists the units that a tuple may name: add it there, or correct the tuple",
     "RQ314": "a recode lists every value that may come after it: send one with this value before the tuple",
     "RQ315": "correct the value; or send an `alter` whose function has this value before the tuple",
+    "RQ540": "a query reads the inserts of a table; one that only grows, as an outbox, has no other changes",
+    "RQ541": "if the column has another name now, an accent of the query says so: `accent customers [[columns = "
+    '"id,full_name", rename(full_name, name)]];`',
     "RQ368": "correct the clock of the producer, or declare a longer `within`",
 }
 """What helps against a code, in words that fit any attribute."""
@@ -137,8 +142,14 @@ NO_MOMENT = (TWICE_SHOWN, SKIPPED)
 """The codes of tuples with a local time without one moment (theory N13)."""
 OTHER_KEY = "RQ349"
 """The code of a tuple with another value of an attribute than the path of its file."""
-OF_VALUES = (TWICE, OTHER_KEY, *NO_MOMENT)
-"""The codes of faults that name an attribute."""
+NO_ROW = "RQ540"
+"""The code of a change event that is no new row, with what it is."""
+NO_COLUMN = "RQ541"
+"""The code of a row without a column, with its name and others."""
+OF_EVENTS = (NO_ROW, NO_COLUMN)
+"""The codes of faults of change events."""
+OF_VALUES = (TWICE, OTHER_KEY, *NO_MOMENT, *OF_EVENTS)
+"""The codes of faults that name an attribute, or what they are about."""
 REPLACED = "RQ333"
 """The code of a data point that another metric replaces; such points are counted, and neither bad nor set aside."""
 FOREIGN = "RQ326"

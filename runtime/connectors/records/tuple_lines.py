@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from attrs import evolve
 
 from cedilla.compiler.plan import Source
+from cedilla.runtime.connectors.records.change_events import EventReader
 from cedilla.runtime.connectors.records.csv_records import without_none
 from cedilla.runtime.connectors.records.json_objects import JsonObject, json_text
 from cedilla.runtime.connectors.records.lines import Line
@@ -22,6 +23,9 @@ def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
     an object are unchanged."""
     if source.format_kind.has_requests:
         yield from _points(lines, PointReader.of(source))
+        return
+    if source.changes:
+        yield from _rows(lines, source)
         return
     paths, types = source.paths, {attribute.name: attribute.type for attribute in source.attributes}
     if not paths and not source.none:
@@ -50,6 +54,20 @@ def _points(lines: Iterable[Line], reader: PointReader) -> Iterator[Line]:
             text = json_text(reader.only(item or point, number))
             of_it = {"fault": REPLACED} if point.is_replaced else {"item": point}
             yield evolve(line, text=text, **of_it)
+
+
+def _rows(lines: Iterable[Line], source: Source) -> Iterator[Line]:
+    reader = EventReader.of(source)
+    for line in lines:
+        if line.only_markers or _tuple(line) is None:
+            yield line
+            continue
+        try:
+            item = by_names(reader.row(line.text), source.paths)
+        except ValueError as problem:
+            yield evolve(line, fault=str(problem))
+            continue
+        yield evolve(line, item=item)
 
 
 def _tuple(line: Line) -> JsonObject | None:

@@ -26,7 +26,7 @@ def is_asked(source: Source) -> bool:
     kind = source.format_kind
     # A header of columns is checked by itself, and a request has points of any attributes.
     is_seen = kind.place == "folder" and kind.fields in ("objects", "name")
-    return is_seen and all(a.optional for a in source.attributes)
+    return is_seen and not source.changes and all(a.optional for a in source.attributes)
 
 
 def paths_read(source: Source, attributes: Iterable[str]) -> list[FieldPath]:

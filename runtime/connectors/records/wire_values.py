@@ -6,7 +6,7 @@ import json
 import re
 import secrets
 from base64 import b64encode
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 _NUMBER = secrets.token_hex(8)
@@ -41,6 +41,28 @@ def moment_text(number: int, digits: int, zone: str = "Z") -> str:
     except OverflowError:
         raise BeyondTypeError("a timestamp of the record is outside of the years 1 to 9999") from None
     return f"{moment.isoformat()}.{rest:0{digits}d}{zone}"
+
+
+def number_text(text: str) -> str:
+    """Returns a text that becomes the number that it is."""
+    return f"{_NUMBER}{text}"
+
+
+def date_text(days: int) -> str:
+    """Returns a day since 1970. Raises `BeyondTypeError`."""
+    try:
+        return date.fromordinal(_EPOCH.toordinal() + days).isoformat()
+    except (ValueError, OverflowError):
+        raise BeyondTypeError("a date of the record is outside of the years 1 to 9999") from None
+
+
+def time_text(number: int, digits: int) -> str:
+    """Returns a time of a day. `digits`: those after the point of a second. Raises `BeyondTypeError`."""
+    seconds, rest = divmod(number, 10**digits)
+    if not 0 <= seconds < 86_400:
+        raise BeyondTypeError("a time of the record is not of a day")
+    clock = (datetime.min + timedelta(seconds=seconds)).time()
+    return f"{clock.isoformat()}.{rest:0{digits}d}"
 
 
 def base64_text(data: bytes) -> str:

@@ -22,6 +22,7 @@ from cedilla.compiler.plan.sources import Heartbeat
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.connectors.records.change_events import columns_in
 from cedilla.runtime.connectors.records.json_objects import read_strings, with_fields
 from cedilla.runtime.connectors.records.marker import STRAY, MarkerLine
 from cedilla.runtime.connectors.records.marker_files import Markers
@@ -36,6 +37,7 @@ from cedilla.runtime.control.markers.unannounced import add_inferred, is_inferab
 from cedilla.runtime.control.sinks.announce import SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops
 from cedilla.runtime.control.sources import wall_clock
+from cedilla.runtime.control.sources.columns import columns_of
 from cedilla.runtime.control.sources.partitions import within
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -189,6 +191,8 @@ class Reference:
         types = state.field_types
         partition = {PARTITION: item[PARTITION]} if PARTITION in item else {}
         keys: Keys = item.get(KEYS, {})
+        if fault := columns_of(self.plan.source_of[source], state, keys).fault(columns_in(item)):
+            return {}, of_fault(fault)
         paths = paths_of(self.plan.source_of[source], state)
         try:
             item = with_fields(item, types)

@@ -334,7 +334,7 @@ def _rejection(
     now: int,
 ) -> str:
     coded = [(f"{column(CORRUPT)} = {quote(REPLACED)}", quote(REPLACED))] if source.over else []
-    if has_keys or state.forms or any(attribute.others for attribute in source.attributes):
+    if has_keys or state.forms or source.changes or any(a.others for a in source.attributes):
         coded += ((f"{column(CORRUPT)} LIKE '{code} %'", column(CORRUPT)) for code in OF_VALUES)
     cases = [*coded, (f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
     if state.codes or state.bent or state.numbers.raw_types:

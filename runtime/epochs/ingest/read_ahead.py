@@ -23,7 +23,7 @@ class Asked:
     """The tuples of a source that an epoch reads: their files, the types of their fields, and the fields whose values
     are counted, which become only fewer while types stay. `searched`: that of the scan of the files."""
 
-    format: Format = field(eq=lambda format_: kinds_of(format_.paths))
+    format: Format = field(eq=lambda format_: (kinds_of(format_.paths), format_.columns))
     files: Numbered
     types: Types
     counted: Counted = field(eq=lambda counted: (counted.low, counted.high))

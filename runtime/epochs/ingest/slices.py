@@ -17,6 +17,7 @@ from cedilla.runtime.connectors.formats.source import (
     Scan,
     Span,
 )
+from cedilla.runtime.connectors.records.change_events import Columns
 from cedilla.runtime.connectors.records.marker import NEXT_FILE, MarkerLine, file_of
 from cedilla.runtime.connectors.records.nested import Paths
 from cedilla.runtime.connectors.records.path_keys import Keys
@@ -42,6 +43,11 @@ class Slice:
     def numbered(self) -> Numbered:
         """Returns its files by their numbers."""
         return dict(enumerate(self.files))
+
+    @property
+    def path_keys(self) -> frozenset[str]:
+        """Returns the keys in the paths of its files."""
+        return frozenset(name for of_file in self.keys.values() for name in of_file)
 
     @property
     def length(self) -> int:
@@ -112,6 +118,10 @@ class Slice:
         """Returns the slice with the paths of fields after accents."""
         is_same = kinds_of(paths) == kinds_of(self.format.paths)
         return self if is_same else evolve(self, format=self.format.with_paths(paths))
+
+    def expecting(self, columns: Columns) -> Slice:
+        """Returns the slice with the columns of rows after accents."""
+        return self if columns == self.format.columns else evolve(self, format=self.format.expecting(columns))
 
     def starting(self, position: int) -> Slice:
         """Returns the slice from a position on. All files remain, because positions depend on the list of files."""

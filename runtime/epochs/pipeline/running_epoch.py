@@ -34,6 +34,7 @@ from cedilla.runtime.control.markers.unannounced import (
 )
 from cedilla.runtime.control.sinks.announce import SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops, left_out
+from cedilla.runtime.control.sources.columns import columns_of
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import paths_of
@@ -196,7 +197,9 @@ class EpochStarter:
         parts = {name: part.with_paths(paths_of(of[name], states[name])) for name, part in parts.items()}
         drift = {name: self._drift(name, states, part) for name, part in parts.items()}
         parts = {
-            name: part.with_paths(paths_beside(of[name], states[name], drift[name]))
+            name: part.with_paths(paths_beside(of[name], states[name], drift[name])).expecting(
+                columns_of(of[name], states[name], part.path_keys)
+            )
             for name, part in parts.items()
         }
         counted = {

@@ -30,6 +30,7 @@ from cedilla.runtime.control.markers.source_marker_parser import (
 )
 from cedilla.runtime.control.markers.stated_accents import starting_state
 from cedilla.runtime.control.markers.undeclared import passed_over
+from cedilla.runtime.control.sources.columns import columns_of
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import paths_of
 from cedilla.runtime.engines.spark.columns import axis_value
@@ -107,7 +108,7 @@ class TableDomains:
             m for m in part.scan.markers if m.kind != "columns"
         ):  # the first epoch complains of these
             state = _after(table, state, marker, part)
-        part = part.with_paths(paths_of(table, state))
+        part = part.with_paths(paths_of(table, state)).expecting(columns_of(table, state, part.path_keys))
         rows = tuples(self.spark, table, state, part).where(f"{column(REJECT)} IS NULL")
         values: dict[str, frozenset[Value]] = {}
         for name in names:

@@ -89,6 +89,7 @@ def _declared(node: syntax.StreamDeclaration, data: StagedData) -> syntax.Stream
         metrics=node.metrics if requests else (),
         partitioned=None,
         registry=None,
+        changes=node.changes if keeps_paths and data.format == "json" else None,
         by_name=False,
         none=(),
     )

@@ -21,8 +21,10 @@ from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import single_accents
+from cedilla.runtime.connectors.records.change_events import EventReader
 from cedilla.runtime.connectors.records.json_objects import object_of
 from cedilla.runtime.connectors.records.lines import local_path
+from cedilla.runtime.connectors.records.nested import by_names
 from cedilla.runtime.connectors.records.path_keys import keys_in
 from cedilla.runtime.connectors.records.rejections import LATE
 from cedilla.runtime.connectors.storage.files import Files, FoundFile, name_of
@@ -198,7 +200,17 @@ class AccentsRead:
         """Returns False if an accent certainly does not change how a line is read."""
         if text not in self._parsed:
             self._parsed[text] = _parsed(text, self.source, self.state)
-        return _describes(self._parsed[text], object_of(raw))
+        return _describes(self._parsed[text], _tuple(self.source, raw))
+
+
+def _tuple(source: Source, raw: str) -> Mapping[str, Any]:
+    """Returns the tuple in a line by the names of attributes, as far as it can be read."""
+    if not source.changes:
+        return object_of(raw)
+    try:
+        return by_names(EventReader.of(source).row(raw), source.paths)
+    except ValueError:
+        return {}
 
 
 def _check_units(checkpoint: str, folder: CheckpointFolder, source: Source, replay: Replay) -> None:

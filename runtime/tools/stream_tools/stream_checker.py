@@ -25,6 +25,7 @@ from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.function import NumberFunction
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.connectors.records import csv_records, near_markers
+from cedilla.runtime.connectors.records.change_events import columns_in
 from cedilla.runtime.connectors.records.json_objects import read_strings, with_fields
 from cedilla.runtime.connectors.records.lines import Line
 from cedilla.runtime.connectors.records.marker import STRAY
@@ -36,6 +37,7 @@ from cedilla.runtime.connectors.records.rejections import (
     FINER_HINT,
     FOREIGN,
     HINTS,
+    NO_COLUMN,
     NO_MOMENT,
     NO_OBJECT,
     OF_VALUES,
@@ -61,6 +63,7 @@ from cedilla.runtime.control.markers.unannounced import is_name
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources import wall_clock
+from cedilla.runtime.control.sources.columns import columns_of
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import paths_of
 from cedilla.runtime.control.sources.validity import Rejection, ahead, rejections
@@ -153,7 +156,7 @@ class StreamChecker:
         if marker_of(line.text, None, self._declared) is not None:
             return "RQ212", *near_markers.problem(line.text)
         if line.fault:
-            return "RQ301", line.fault, None
+            return *of_fault(line.fault), None
         return "RQ301", NO_OBJECT, str(problem) if str(problem) != NO_OBJECT else None
 
     # --- markers ---
@@ -206,6 +209,8 @@ class StreamChecker:
                 parsed = after_renames(parsed, paths)
         except ValueError as problem:
             return None, [_complaint(line, "RQ301", str(problem), None)]
+        if fault := columns_of(self._source, state).fault(columns_in(parsed)):
+            return None, [_complaint(line, *of_fault(fault), HINTS[NO_COLUMN])]
         item = read_strings(parsed, types)
         names = [field for field in item if state.names.of.get(field, field) in state.types]
         unknown = undeclared(parsed, paths, names, self._source.levels)

@@ -33,14 +33,15 @@ def of_block(block: Block, span: Span = EVERYWHERE, paths: Paths = _NO_PATHS) ->
         return {}
     plain = plain_lines(block.text, starts, ends)
     columns = None if plain is None else _inferred(plain, len(starts), paths)
-    item = partial(_item, paths)
+    item = partial(item_of, paths)
     kinds = (
         None if columns is None else _kinds(columns, lambda row: item(block.text[starts[row] : ends[row]]))
     )
     return of_rows(block, (starts, ends), item) if kinds is None else kinds
 
 
-def _item(paths: Paths, line: bytes) -> Mapping[str, Any]:
+def item_of(paths: Paths, line: bytes) -> Mapping[str, Any]:
+    """Returns the fields of a line by their names, or if attributes have paths by their paths. Raises `ValueError`."""
     item = parse_line(line.decode())
     return {path_text(keys): value for keys, value in siblings(item, paths)} if paths else item
 
