@@ -170,6 +170,8 @@ WHOLLY_IN_REST = {
     "tests/test_mqtt.py::test_a_unit_changes_while_a_bridge_runs_is_away_and_is_killed",
     "tests/test_mqtt.py::test_what_a_broker_sends_again_is_not_written_twice",
     "tests/test_mqtt.py::test_a_broker_that_refuses_ends_the_bridge",
+    # A server of PostgreSQL and Debezium; `make test` reads what they wrote.
+    "tests/test_cdc.py::test_a_renamed_column_of_a_real_database_loses_no_value",
     # Whole projects, each by commands in processes of their own; `make test` has each command and its parts.
     "tests/test_first_hour.py::test_a_lake_of_parquet_drops",
     "tests/test_first_hour.py::test_two_hundred_plugs",
@@ -192,6 +194,7 @@ OF_SERVERS = tuple(
         "engines/spark/test_remote",
         "connectors/topics/test_broken_topics",
         "connectors/topics/test_avro_topics",
+        "connectors/topics/test_change_event_topics",
         "connectors/topics/test_kafka",
         "connectors/topics/test_kafka_fields",
         "connectors/topics/test_real_serializers",

@@ -47,8 +47,11 @@ def check_changes(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
     if changes.format not in FORMS:
         message, hint = f"unknown events `{changes.format}`", did_you_mean(changes.format, FORMS, "events")
         if changes.format.lower() in ("avro", "protobuf", "json"):
-            hint = 'records of Avro and Protobuf are read by `registry "http://host:8081"` alone'
+            hint = "records are JSON, or by a `registry` of schemas also Avro and Protobuf, without `format`"
         raise failure("RQ542", message, changes.span, hint=hint)
+    if not changes.keys:
+        message = f"the rows of `{node.name}` have no key"
+        raise failure("RQ542", message, changes.span, hint="that of the table, `format debezium by id`")
     if not FORMATS[node.format].has_objects:
         message = f"change events are objects of JSON, and `{node.name}` is `from {node.format}`"
         readable = " and ".join(f"`{name}`" for name in names_where(lambda kind: kind.has_objects))

@@ -51,8 +51,9 @@ def format_source(stream: syntax.StreamDeclaration, width: int) -> str:
 
 
 def _changes(changes: syntax.Changes) -> str:
+    keys = f" by {', '.join(changes.keys)}" if changes.keys else ""
     latest = "" if changes.latest is None else f" as latest by {', '.join(changes.latest)}"
-    return f"format {changes.format} by {', '.join(changes.keys)}{latest}"
+    return f"format {changes.format}{keys}{latest}"
 
 
 def _metrics(stream: syntax.StreamDeclaration) -> str:

@@ -296,7 +296,7 @@ PROMISES = by_word(
         "watermark withwatermark lateness heartbeats heartbeat_": "a watermark is written `heartbeat ts delay 10`",
         "punctuate punctuation punctuations punctuates puntuated punctated": "a promise of punctuations "
         "is written `punctuated on ts`",
-        "format using options path location encoding": 'a place is written `from json "path"`; records of `kafka` are '
+        "using options path location encoding": 'a place is written `from json "path"`; records of `kafka` are '
         "JSON, or by a `registry` of schemas also Avro, those of `kafka_otlp` requests of OTLP",
         "version versionasof starting startingversion offset earliest latest since": "a new query reads all that "
         "is there; `select` leaves out what is older",
