@@ -114,7 +114,7 @@ def _with_own_types(schema: Any) -> Any:
         case "bytes":
             return {"type": "bytes", "logicalType": f"{_OWN}bytes"}
         case dict():
-            node = _with_connect_type(cast(dict[str, Any], schema))
+            node = with_connect_type(cast(dict[str, Any], schema))
             kind = node.get("type")
             own = {k: v for k, v in node.items() if k != "logicalType"}
             match kind:
@@ -135,7 +135,7 @@ def _with_own_types(schema: Any) -> Any:
             return schema
 
 
-def _with_connect_type(node: dict[str, Any]) -> dict[str, Any]:
+def with_connect_type(node: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns a schema with the logical type that Debezium's name of its type means: its times have no zone."""
     logical = _OF_DEBEZIUM.get(str(node.get("connect.name")))
     return node if logical is None or "logicalType" in node else {**node, "logicalType": logical}

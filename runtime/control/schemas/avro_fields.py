@@ -9,6 +9,7 @@ from typing import Any, cast
 from attrs import field, frozen
 
 from cedilla.compiler.plan.field_paths import FieldPath
+from cedilla.runtime.connectors.records.avro import with_connect_type
 from cedilla.runtime.control.schemas.fields import UNITS, SchemaField
 
 _PRIMITIVES: Mapping[str, str] = {
@@ -28,8 +29,9 @@ _LOGICAL: Mapping[str, str] = {
 }
 
 
-def avro_fields(text: str, references: Sequence[str] = ()) -> dict[FieldPath, SchemaField]:
-    """Returns the fields of a schema by their paths. `references`: the schemas that it names.
+def avro_fields(text: str, references: Sequence[str] = (), row: str = "") -> dict[FieldPath, SchemaField]:
+    """Returns the fields of a schema by their paths. `references`: the schemas that it names. `row`: the field with the
+    record whose fields are returned, if it is another one.
 
     Raises `ValueError` if it is not the schema of a record.
     """
@@ -40,7 +42,7 @@ def avro_fields(text: str, references: Sequence[str] = ()) -> dict[FieldPath, Sc
     reader.name(schema)
     if not isinstance(schema, dict) or cast(dict[str, Any], schema).get("type") != "record":
         raise ValueError("it is not the schema of a record")
-    return {one.path: one for one in reader.fields(schema, _Place())}
+    return {one.path: one for one in reader.fields(reader.record(schema, row), _Place())}
 
 
 @frozen
@@ -78,6 +80,12 @@ class _Reader:
                     self.name(member["type"], inner)
             case _:
                 pass
+
+    def record(self, schema: Mapping[str, Any], row: str) -> Mapping[str, Any]:
+        """Returns the record in a field of a schema; the schema itself if it has no such field."""
+        members = cast(list[dict[str, Any]], schema.get("fields", []))
+        types = (self._without_null(member["type"])[0] for member in members if member["name"] == row)
+        return next((node for type_ in types if (node := self._node(type_))["type"] == "record"), schema)
 
     def fields(self, record: Mapping[str, Any], at: _Place) -> Iterator[SchemaField]:
         """Yields the fields of a record, those of nested records at their paths. A record in itself is left out."""
@@ -119,6 +127,7 @@ class _Reader:
 
     def _types(self, node: Mapping[str, Any]) -> tuple[str, str]:
         """Returns the type of an attribute, empty if none reads the field, and the name of the type in Avro."""
+        node = with_connect_type(node)
         kind, logical = str(node["type"]), str(node.get("logicalType", ""))
         if logical == "decimal" and "precision" in node:
             return f"decimal({node['precision']},{node.get('scale', 0)})", "decimal"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.expressions.units import units
@@ -34,11 +34,13 @@ from cedilla.runtime.control.schemas.fields import SchemaField
 from cedilla.runtime.control.schemas.json_fields import json_fields
 from cedilla.runtime.control.schemas.protobuf_fields import protobuf_fields
 
-_FIELDS: Mapping[str, Callable[[RegisteredSchema], Mapping[FieldPath, SchemaField]]] = {
-    "AVRO": lambda schema: avro_fields(schema.text, schema.references),
-    "JSON": lambda schema: json_fields(schema.text, schema.imported),
-    "PROTOBUF": lambda schema: protobuf_fields(schema.text, schema.imported),
+_FIELDS: Mapping[str, Callable[[RegisteredSchema, str], Mapping[FieldPath, SchemaField]]] = {
+    "AVRO": lambda schema, row: avro_fields(schema.text, schema.references, row),
+    "JSON": lambda schema, row: _inside(json_fields(schema.text, schema.imported), row),
+    "PROTOBUF": lambda schema, row: _inside(protobuf_fields(schema.text, schema.imported), row),
 }
+"""The fields of a schema, or of the object in one of them: that of the row in a change event."""
+_ROW = "after"
 _COMPARED = "schemas of Avro, JSON and Protobuf are compared, those of a subject in one of them"
 _WIDER = ("int", "long", "double")
 """Types of numbers; each contains the values of those before it."""
@@ -83,7 +85,7 @@ def import_subject(
     without them the head has a declaration. Raises `DiagnosticError` RQ510 if the subject lacks the version or
     has none that can be read, or the query does not read the ids of schemas.
     """
-    read = _versions(subject, versions)
+    read = _versions(subject, versions, None if plan is None else plan.source_of[of])
     base = _base(subject, read, names_of)
     if plan is not None and not any(map(is_schema, plan.source_of[of].attributes)):
         hint = 'declare it: `schema: int from record "schema"`'
@@ -199,7 +201,7 @@ def compared(subject: str, versions: Sequence[SchemaVersion], source: Source) ->
     The names of the query are those of the first version that its domain of ids lists, if it has one, and that no
     accent of it describes. Raises `DiagnosticError` RQ510 if the subject lacks one.
     """
-    read = _versions(subject, versions)
+    read = _versions(subject, versions, source)
     ids, described = listed_ids(source), described_ids(source)
     base = next((one for one in read if one.id not in described and (ids is None or one.id in ids)), None)
     if base is None:
@@ -253,15 +255,28 @@ def _ids_in(pattern: patterns.Pattern) -> frozenset[int]:
             return frozenset()
 
 
-def _versions(subject: str, versions: Sequence[SchemaVersion]) -> list[_Version]:
-    """Returns the versions with the attribute of each field. Raises `DiagnosticError` RQ510 without any."""
+def _inside(fields: Mapping[FieldPath, SchemaField], key: str) -> Mapping[FieldPath, SchemaField]:
+    """Returns the fields inside of an object by their paths there; all if there is none."""
+    inner = {path[1:]: one for path, one in fields.items() if key and path[0] == key and len(path) > 1}
+    return {
+        path: evolve(one, path=path, earlier=tuple(keys[1:] for keys in one.earlier if keys[0] == key))
+        for path, one in inner.items()
+    } or fields
+
+
+def _versions(
+    subject: str, versions: Sequence[SchemaVersion], source: Source | None = None
+) -> list[_Version]:
+    """Returns the versions with the attribute of each field. `source`: the stream that reads them, if it is known.
+    Raises `DiagnosticError` RQ510 without any."""
+    row = _ROW if source is not None and source.changes else ""
     read: list[_Version] = []
     owners = _Owners()
     kind = next((version.schema.kind for version in versions if version.schema.kind in _FIELDS), "")
     for version in versions:
         if version.schema.kind == kind and version.id not in {one.id for one in read}:
             try:
-                fields = _FIELDS[kind](version.schema)
+                fields = _FIELDS[kind](version.schema, row)
             except (ValueError, KeyError, TypeError) as problem:
                 message = f"version {version.number} of `{subject}` cannot be read: {problem}"
                 raise failure("RQ510", message, hint="the schema of a record") from None

@@ -340,6 +340,49 @@ def test_a_query_may_have_the_names_of_a_later_version() -> None:
     ]
 
 
+OF_ROWS = """
+stream readings(schema: int from record "schema", id: long, name?: string, at?: timestamp zone "UTC",
+                lsn?: long from change "source.lsn")
+  from kafka "h:9092/readings" registry "http://r:8081" format debezium by id;
+emit readings to json "out";
+"""
+AT = {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}
+
+
+def envelope(*columns: Schema) -> list[Schema]:
+    """The fields of a change event, as Debezium registers them."""
+    row = {"type": "record", "name": "Value", "fields": [f("id", "long"), *columns]}
+    return [f("before", ["null", row]), f("after", ["null", "Value"]), f("op", "string")]
+
+
+def test_a_stream_of_rows_has_the_columns_of_a_table() -> None:
+    """Also in JSON, where the row is an object."""
+    name, city, at = (
+        f(n, ["null", type_]) for n, type_ in (("name", "string"), ("city", "string"), ("at", AT))
+    )
+    changes = imported(envelope(name, at), envelope(name, at, city), envelope(at, city), query=OF_ROWS)
+    assert accents(changes) == ["[[schema in {20, 30}, +(city: string)]]", "[[schema = 30, -(name)]]"]
+    assert questions(changes) == []
+    renamed = imported(envelope(name, at), envelope(at, {**name, "name": "full_name"}), query=OF_ROWS)
+    (question,) = questions(renamed)
+    assert ("`name`" in question, "`full_name`" in question) == (True, True)
+    rows = [
+        an_object(
+            "before", before=an_object(), after=an_object(id={"type": "integer"}, **{n: {"type": "string"}})
+        )
+        for n in ("name", "full_name")
+    ]
+    plan = plan_query(parse_query(OF_ROWS)).plan
+    versions = [
+        SchemaVersion(n, 10 * n, RegisteredSchema("JSON", json.dumps(schema)))
+        for n, schema in enumerate(rows, 1)
+    ]
+    (question,) = questions(
+        import_subject("readings-value", versions, "http://r:8081", None, plan, "readings")
+    )
+    assert "`full_name`" in question
+
+
 @pytest.mark.parametrize(
     ("names", "query", "message"),
     [
