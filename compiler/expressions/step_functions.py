@@ -18,7 +18,7 @@ from attrs import frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.expressions import Types, single
 from cedilla.compiler.expressions.scalars.scalar_sql import LENGTHS
-from cedilla.compiler.expressions.types import TIMESTAMP
+from cedilla.compiler.expressions.types import TIMESTAMP, Type
 from cedilla.compiler.regions import Bound, Level, Tree, ceiling
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.function import Number
@@ -154,6 +154,7 @@ class Step:
         return regions.transform(self.extents.image(members, target, whole), target, self.outer)
 
 
+_DATE = Type("date")
 _SECOND = LENGTHS["second"]
 _SINCE_1970 = {"unix_seconds": _SECOND, "unix_millis": 1_000, "unix_micros": 1}
 _TO_MONDAY = 3 * LENGTHS["day"]  # 1970-01-01 was a Thursday
@@ -172,6 +173,8 @@ def stepped(expression: Expression, types: Types) -> tuple[str, Step] | None:
             return name, Step(Affine(Fraction(1, length), Fraction(shift, length)), Affine(length, -shift))
         case Scalar("date" | "to_date", (Attribute(name),)) if types.get(name) == TIMESTAMP:
             return name, Step(Affine(Fraction(1, LENGTHS["day"]), 0))
+        case Scalar("timestamp" | "to_timestamp", (Attribute(name),)) if types.get(name) == _DATE:
+            return name, Step(IDENTITY, Affine(LENGTHS["day"], 0))
         case Scalar(function, (Attribute(name),)) if function in _SINCE_1970:
             if types.get(name) != TIMESTAMP:
                 return None

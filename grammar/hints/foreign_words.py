@@ -224,6 +224,10 @@ PLACES = (
     # Parameters of operators.
     Place(accepts="AS", only=True, found=synonyms.AFTER_WINDOWS),
     Place(accepts="AS ZONE", only=True, found=synonyms.AFTER_WINDOWS),
+    Place(accepts="LAST", only=True, found=synonyms.FRAMES),
+    Place(accepts="OVER RSQB", found=synonyms.FRAMES),
+    Place(accepts="RSQB", only=True, pairs=synonyms.BEYOND_FRAMES),
+    Place(accepts="COMMA ON", lacks="PLUS JOIN", found=synonyms.PARTITIONS),
     Place(accepts="AS PLUS", found=synonyms.AFTER_RESULTS),
     Place(accepts="COMMA RSQB", lacks="PLUS", texts=";", found=synonyms.AFTER_GROUPS),
     # Expressions.

@@ -7,6 +7,14 @@ _DIFFERENCE = (
     "`datediff(ended, began)` counts days"
 )
 _EARLIER = "functions of the tuples before are `running[lag(x) as before, delta(x) as change per k on ts](R)`"
+_LATER = (
+    "the tuple after each is the one before it in the opposite order, in a window that closes: "
+    "`running[lag(x) as next per k, w on at desc](R)`"
+)
+_SHARE = (
+    "shares and tiles are computed from the place and the count: `running[rank() as place per w on x](R)`, joined "
+    "with `aggregate[count() as n by w](R)`"
+)
 _BEST = "the best tuples of each group are `top[1 by at desc per k](R)`"
 _NO_LISTS = "values are numbers, strings, booleans and times, not lists or objects"
 _INSIDE = 'a field inside of an object is declared: `city: string from "address.city"`'
@@ -74,6 +82,20 @@ _AGGREGATES_INSTEAD = {
     _BEST: "topk top_k nth_value bottomk",
 }
 _SCALARS = {
+    "bitwise_and(x, y)": "bitand",
+    "bitwise_or(x, y)": "bitor",
+    "bitwise_xor(x, y)": "bitxor xor bit_xor",
+    "bitwise_not(x)": "bitnot bit_not bitneg",
+    "shift_left(x, n)": "bitshiftleft bitwise_left_shift bitlshift bit_shift_left lshift",
+    "shift_right(x, n)": "bitshiftright bitwise_right_shift bitrshift bit_shift_right rshift",
+    "bit(x, n)": "getbit get_bit bit_get bittest bit_test",
+    "bit_count(x)": "bitcount popcount",
+    "from_base(s, 16)": "conv hex2dec hex_to_int hextoint hex_to_long parse_hex",
+    "to_base(x, 16)": "to_hex dec2hex int_to_hex tohex",
+    "unhex(s)": "from_hex hex_decode fromhex hex_to_text",
+    "hex(s)": "hex_encode",
+    "base64(s)": "to_base64 base64_encode base64encode base64_encode_string b64encode",
+    "unbase64(s)": "from_base64 base64_decode base64decode base64_decode_string b64decode base64_to_text",
     "double(x)": "float number to_number tonumber to_double numeric val todouble to_float parsefloat float64",
     "int(x)": "tointeger to_integer integer to_int toint parseint toint32 int32",
     "long(x)": "to_long tolong int64 fix toint64",
@@ -169,10 +191,12 @@ _SCALARS_INSTEAD = {
     "timestampadd timestamp_add date_plus addtime datetime_add interval make_interval",
     "a part of a time is `year(d)`, `month(d)`, `day(d)`, `hour(at)`, `minute(at)` or `second(at)`": ""
     "extract date_part datepart",
-    _EARLIER: "lag lead diff shift previous prev next pct_change cumsum cummax cummin cumulative_sum running_total "
+    _LATER: "lead next following",
+    _EARLIER: "lag diff shift previous prev pct_change cumsum cummax cummin cumulative_sum running_total "
     "running_sum runningdifference offset",
     f"numbers and ranks are `running[row_number() as i, rank() as place per k on at](R)`; {_BEST}": ""
-    "row_number rank dense_rank ntile percent_rank cume_dist rownum",
+    "row_number rank dense_rank rownum",
+    _SHARE: "ntile percent_rank cume_dist",
     _NO_LISTS: "array struct map explode unnest flatten element_at array_contains named_struct object list_value "
     "array_length transform filter array_size flat_map posexplode to_array row",
     _INSIDE: "json_extract get_json_object json_value from_json parse_json json_query jsonpath"

@@ -19,13 +19,13 @@ _CHARACTERS = {
     **dict.fromkeys("‘’´", "strings are written in straight quotes, `\"a\"` or `'a'`"),
     "`": "names are written without quotes, strings in double or single quotes",
     "°": 'a unit with a sign is written in quotes, `"°C"`, or as one word, `degC`',
-    "^": "a power is written `pow(x, y)`",
+    "^": "a power is written `pow(x, y)`, exclusive or of bits `bitwise_xor(x, y)`",
     "$": "an attribute is written by its name alone: `a`; a constant is named by `let rate = 0.9;`",
     "@": "an attribute is written by its name alone: `a`; a constant is named by `let rate = 0.9;`",
-    "~": "negation is written `not`",
-    "&": "conjunction is written `and`; strings are joined by `a || b`",
-    "|": "disjunction is written `or`; `a || b` joins strings, and operators are written around their input: "
-    "`select[t > 90](R)`",
+    "~": "negation is written `not`, of bits `bitwise_not(x)`",
+    "&": "conjunction is written `and`, of bits `bitwise_and(x, y)`; strings are joined by `a || b`",
+    "|": "disjunction is written `or`, of bits `bitwise_or(x, y)`; `a || b` joins strings, and operators are written "
+    "around their input: `select[t > 90](R)`",
     "!": "negation is written `not`, inequality `!=`",
     **dict.fromkeys("€£¥¢", "a number is written alone, without the sign of a currency: `5`"),
     **dict.fromkeys("×·", "a product is written `a * b`"),

@@ -52,13 +52,45 @@ NO_FORMATS = by_word(
 )
 """Formats that there are not, and what to do."""
 
+_LATER = (
+    "tuples after it are those before it in the opposite order, in a window that closes: "
+    "`running[avg(x) as mean per k, w on ts desc over last 5 rows](R)`"
+)
+FRAMES = by_word(
+    {
+        "following next future": f"a frame has the tuples up to each one; {_LATER}",
+        "rows range groups between preceding current unbounded": "a frame ends with its tuple: `over last 5 rows` is "
+        "ROWS BETWEEN 4 PRECEDING AND CURRENT ROW, `over last 10 minutes` is RANGE, and without `over` it has all "
+        f"tuples up to it; {_LATER}",
+        "ignore respect nulls": "`first`, `last`, `nth`, sums and the like leave undefined values out, `lag` does not",
+    }
+)
+"""Frames of SQL, in `running`."""
+BEYOND_FRAMES = {
+    f"{end} {word}": f"a frame ends with its tuple; {_LATER}"
+    for end in ("rows", "seconds", "minutes", "hours", "days")
+    for word in ("and", "following")
+}
+"""Words after a frame of `running`."""
+PARTITIONS = by_word(
+    {
+        "partition": "keys come after `per`, the order after `on`: `running[sum(x) as total per k on ts](R)`",
+        "order": "the order comes after `on`: `running[sum(x) as total per k on ts, id desc](R)`",
+        "over": "the frame comes last, and `per` is PARTITION BY: "
+        "`running[sum(x) as total per k on ts over last 5 rows](R)`",
+        "ignore respect": FRAMES["ignore"],
+    }
+)
+"""Parts of OVER of SQL, after the functions of `running`."""
+
 NO_TYPES = by_word(
     {
         "map struct row object record jsonb variant": "a field inside of an object is declared by its path: `city: "
         'string from "address.city"`',
         "array list set vector": "as a `string` an attribute is the text of its list",
         "time interval duration": "a length of time is a number with a unit, `d: double unit s`",
-        "binary bytes blob bytea varbinary": "declare it as `string`",
+        "binary bytes blob bytea varbinary": "bytes are texts: declare it as `string`, which `base64_to_hex(s)` and "
+        "`from_base(s, 16)` read",
         "enum": '`string in {"a", "b"}` lists the values',
     }
 )

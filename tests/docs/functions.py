@@ -106,6 +106,22 @@ ilike('Pump-7', 'pump%')
 rlike('pump-7', '[0-9]$')
 regexp_extract('pump-7', '([a-z]+)-([0-9]+)', 2)
 regexp_replace('pump-7', '[0-9]', 'N')
+bitwise_and(13, 6)
+bitwise_or(13, 6)
+bitwise_xor(13, 6)
+bitwise_not(5)
+shift_left(3, 8)
+shift_right(1023, 8)
+bit(8, 3)
+bit_count(13)
+from_base('1F4', 16)
+to_base(500, 16)
+hex('größe')
+unhex('6772C3B6C39F65')
+base64('größe')
+unbase64('Z3LDtsOfZQ==')
+base64_to_hex('AfT/')
+hex_to_base64('01F4FF')
 histogram_quantile(buckets, bounds, 0.5)
 hash('a', 1)
 crc32('abc')
@@ -154,6 +170,7 @@ _SECTIONS = {
     "abs": "Numbers",
     "greatest": "One of several values",
     "upper": "Strings",
+    "bitwise_and": "Bits and bytes",
     "histogram_quantile": "Histograms",
     "hash": "Hashes",
     "year": "Dates and times",

@@ -62,6 +62,7 @@ _DOUBLES = (
 _WORDS = (
     "a abc ab,,b aaa 日本 😀a %_\\ 12 -1.5e3 1e400 NaN Infinity -inf true No 3d 9223372036854775808 3٣ 3３ ३ 0x10 "
     "1_000 2024-02-29 2024-02-29T23:59:59.999999Z a.b e\u0301é"
+    " 6a C3a9 c3 F09F9880 eDA080 YQ== YR== YWI= Zg -8000000000000000"
 )
 _STRINGS = ("", " ", "\t\n", "A b,c", "ÄÖ ß", "\u00a0x", " +12 ", "ıİſΑΣ ﬁǆ", "x" * 40, *_WORDS.split())
 _TEXTS = (
@@ -125,6 +126,7 @@ _WHOLE = ("int", "long", "double", "decimal(8, 2)")
 TAKEN: dict[str, tuple[str, ...]] = {
     "number": NUMBERS,
     **dict.fromkeys(("whole", *BOUNDS), _WHOLE),
+    "word": NUMBERS,
     "string": ("string",),
     "boolean": ("boolean",),
     **dict.fromkeys(("timestamp", "date"), ("timestamp", "date")),
@@ -140,6 +142,7 @@ WRITTEN: dict[str, tuple[str, ...]] = {
     "factor": ("1000", "-1", "9"),
     "coefficient": ("0", "-160"),
     "divisor": ("1", "3600"),
+    "base": ("2", "10", "16", "36"),
     "bits": ("224", "256", "384", "512"),
     "unit": tuple(
         map(

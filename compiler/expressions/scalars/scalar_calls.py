@@ -10,7 +10,13 @@ from fractions import Fraction
 from attrs import evolve
 
 from cedilla.compiler.expressions.aggregates import aggregate_functions
-from cedilla.compiler.expressions.scalars import changing_functions, regexes, scalar_sql, type_hints
+from cedilla.compiler.expressions.scalars import (
+    changing_functions,
+    encoding_sql,
+    regexes,
+    scalar_sql,
+    type_hints,
+)
 from cedilla.compiler.expressions.scalars.function_hints import hint_for_scalar
 from cedilla.compiler.expressions.scalars.regex_ambiguity import is_ambiguous
 from cedilla.compiler.expressions.scalars.scalar_functions import (
@@ -146,14 +152,17 @@ def function_of(node: Scalar) -> Function:
         raise changing_functions.refused(node.name, node.span)
     if node.name in aggregate_functions.FUNCTIONS:
         hint = f"`aggregate[{aggregate_functions.FUNCTIONS[node.name].usage} as name by k, w](R)`"
-        if node.name in ("max", "min") and len(node.arguments) > 1:
-            one = "greatest" if node.name == "max" else "least"
-            hint = f"of several values of one tuple it is `{one}(x, y)`"
+        if node.name in _OF_ONE_TUPLE and len(node.arguments) > 1:
+            hint = f"of several values of one tuple it is `{_OF_ONE_TUPLE[node.name]}(x, y)`"
         raise failure(
             "RQ117", f"`{node.name}` is a function of many tuples, here is one", node.span, hint=hint
         )
     unknown = f"unknown function `{node.written or node.name}`"
     raise failure("RQ117", unknown, node.span, hint=hint_for_scalar(node.name))
+
+
+_OF_ONE_TUPLE = {"max": "greatest", "min": "least", "bit_and": "bitwise_and", "bit_or": "bitwise_or"}
+"""Aggregate function -> the function of one tuple for which it may be mistaken."""
 
 
 def check_count(node: Scalar) -> None:
@@ -198,7 +207,7 @@ def _usage(name: str, function: Function, count: int) -> str:
 def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:
     constant = argument.value if isinstance(argument, Literal) else None
     match kind:
-        case "number" | "whole" | "length" | "place" | "days" | "months":
+        case "number" | "whole" | "word" | "length" | "place" | "days" | "months" | "bit":
             return type_.is_numeric
         case "string" | "boolean":
             return type_.name == kind
@@ -219,6 +228,8 @@ def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:
             return number is not None and (
                 kind == "coefficient" or number > 0 or (kind == "factor" and number != 0)
             )
+        case "base":
+            return type_ == INT and isinstance(constant, int) and 2 <= constant <= 36
         case "bits":
             return type_ == INT and constant in (224, 256, 384, 512)
         case "group":
@@ -294,7 +305,7 @@ def sql(node: Scalar, types: Sequence[Type], texts: Sequence[str]) -> str:
 
 
 _MOMENTS = (TIMESTAMP, DATE)
-_COUNTS = {"number", "whole", *BOUNDS}
+_COUNTS = {"number", "whole", "word", *BOUNDS}
 """Kinds of arguments that may move a moment to any year."""
 
 
@@ -354,8 +365,10 @@ def _converted(kind: str, argument: Expression, type_: Type, text: str) -> str:
         if isinstance(argument, Literal):
             return wanted.sql(patterns.value_of(wanted, argument))
         return text if type_ == wanted else f"CAST({text} AS {wanted.spark})"
-    if kind == "group":
+    if kind in ("group", "base"):
         return text
+    if kind == "word":
+        return encoding_sql.as_word(text, type_)
     if kind == "share" and isinstance(argument, Literal):
         return DOUBLE.sql(DOUBLE.value(argument))
     if kind == "whole" or kind in BOUNDS:

@@ -15,7 +15,7 @@ from typing import Literal as OneOf
 from attrs import frozen
 
 from cedilla.compiler.expressions.aggregates import histograms
-from cedilla.compiler.expressions.scalars import conversion_sql, scalar_sql
+from cedilla.compiler.expressions.scalars import conversion_sql, encoding_sql, scalar_sql
 from cedilla.compiler.expressions.scalars.scalar_sql import LENGTHS, MONTHS, Writer
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type, decimals
 from cedilla.compiler.expressions.units.conversions import whole_constant
@@ -32,6 +32,7 @@ BOUNDS = {
     "place": (-(2**31) + 1, 2**31 - 1),
     "days": (-3_652_058, 3_652_058),
     "months": (-119_988, 119_988),
+    "bit": (0, 63),
 }
 """Kinds of whole numbers with bounds: outside, the result is undefined."""
 
@@ -52,7 +53,7 @@ class Kind:
 
 ARGUMENTS = {
     "number": Kind("a number"),
-    **dict.fromkeys(("whole", *BOUNDS), Kind("a number", "n")),
+    **dict.fromkeys(("whole", "word", *BOUNDS), Kind("a number", "n")),
     "string": Kind("a string", "s"),
     "boolean": Kind("a condition", "condition"),
     "timestamp": Kind("a timestamp", "at"),
@@ -66,6 +67,7 @@ ARGUMENTS = {
     "coefficient": Kind("a whole constant"),
     "divisor": Kind("a whole constant above 0"),
     "bits": Kind("one of the constants 224, 256, 384, 512", "256", "as in `sha2(s, 256)`"),
+    "base": Kind("a constant from 2 to 36", "16", "as in `from_base(s, 16)`"),
     "unit": Kind(
         f"one of the constants {', '.join(map(repr, UNITS))}", "'hour'", "as in `date_trunc('hour', at)`"
     ),
@@ -228,8 +230,8 @@ FUNCTIONS: dict[str, Function] = {
     **_row("ascii", "string", INT),
     **_row("char chr", "whole", STRING, "IF({0} < 0, '', char({0} & 255))"),
     **_row("trim", "string", STRING),
-    **_row("ltrim", "string", STRING),
-    **_row("rtrim", "string", STRING),
+    **_row("ltrim", "string string?", STRING, encoding_sql.trimmed("LEADING")),
+    **_row("rtrim", "string string?", STRING, encoding_sql.trimmed("TRAILING")),
     **_row("btrim", "string string?", STRING),
     **_row("concat", "string string*", STRING),
     **_row("concat_ws", "string string*", STRING, defined="first"),
@@ -255,6 +257,23 @@ FUNCTIONS: dict[str, Function] = {
     **_row("rlike regexp_like regexp", "string regex", BOOLEAN),
     **_row("regexp_extract", "string regex group", STRING),
     **_row("regexp_replace", "string regex replacement", STRING),
+    # bits and bytes
+    **_row("bitwise_and", "word word", LONG, "({0} & {1})"),
+    **_row("bitwise_or", "word word", LONG, "({0} | {1})"),
+    **_row("bitwise_xor", "word word", LONG, "({0} ^ {1})"),
+    **_row("bitwise_not", "word", LONG, "(-1L - {0})"),
+    **_row("shift_left shiftleft", "word bit", LONG, "shiftleft({all})"),
+    **_row("shift_right shiftright", "word bit", LONG, "shiftright({all})"),
+    **_row("bit", "word bit", BOOLEAN, "(shiftright({all}) & 1L = 1L)"),
+    **_row("bit_count", "word", INT),
+    **_row("from_base", "string base", LONG, encoding_sql.from_base),
+    **_row("to_base", "word base", STRING, encoding_sql.to_base),
+    **_row("hex", "string", STRING),
+    **_row("unhex", "string", STRING, encoding_sql.unhex),
+    **_row("base64", "string", STRING),
+    **_row("unbase64", "string", STRING, encoding_sql.unbase64),
+    **_row("base64_to_hex", "string", STRING, encoding_sql.base64_to_hex),
+    **_row("hex_to_base64", "string", STRING, encoding_sql.hex_to_base64),
     # lists
     **_row("histogram_quantile", "buckets bounds share", DOUBLE, histograms.quantile_of_one),
     # hashes

@@ -21,6 +21,8 @@ ifnull(x, y): the first defined one
 nvl2(x, y, z): y if x is defined, else z
 if(condition, x, y): y if the condition is not true
 nullif(x, y): undefined if x = y, else x
+ltrim(s [, letters])
+rtrim(s [, letters])
 btrim(s [, letters])
 concat(s, t, ...)
 concat_ws(separator, s, ...): leaves out undefined strings
@@ -42,6 +44,21 @@ ilike(s, pattern)
 rlike(s, regex)
 regexp_extract(s, regex, group)
 regexp_replace(s, regex, new): new is plain text
+bitwise_and(x, y): of the 64 bits of a long, in two's complement
+bitwise_or(x, y)
+bitwise_xor(x, y)
+shift_left(x, n): n from 0 to 63
+shift_right(x, n): n from 0 to 63; keeps the sign
+bit(x, n): whether bit n is set; n from 0, the last one, to 63
+bit_count(x): how many bits are set
+from_base(s, base): digits with or without a sign; undefined for other texts
+to_base(x, base): letters are upper case
+hex(s): the bytes of a text in UTF-8, in hexadecimal digits
+unhex(s): the text of such bytes; undefined for other texts
+base64(s): the bytes of a text in UTF-8
+unbase64(s): the text of such bytes; undefined for other texts
+base64_to_hex(s): any bytes
+hex_to_base64(s): any bytes
 histogram_quantile(buckets, bounds, share): values lie evenly inside of a bucket
 hash(x, ...): numbers are hashed as doubles
 sha2(s, bits)

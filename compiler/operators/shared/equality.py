@@ -52,7 +52,12 @@ def check_types(inputs: tuple[Facts, Facts], of: str, span: Span | None) -> None
         message = f"`{name}` is {a} in one input of the {of} and {b} in the other"
         if is_exact(a) and is_exact(b):
             raise no_decimal(message, (a, b), span)
-        hint = f"`{b.name}({name}) as {name}` in a `project` of the first converts it"
+        where, wanted = (
+            ("second", "timestamp") if (a.name, b.name) == ("timestamp", "date") else ("first", b.name)
+        )
+        hint = f"`{wanted}({name}) as {name}` in a `project` of the {where} converts it"
+        if {a.name, b.name} == {"timestamp", "date"}:
+            hint = f"{hint}: a date becomes its midnight in UTC"
         raise failure("RQ103", message, span, hint=hint)
 
 

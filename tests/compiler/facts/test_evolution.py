@@ -439,6 +439,17 @@ def test_time_is_rounded_by_steps(text: str, unit: int, first: int) -> None:
     assert out.closed == regions.interval("y", None, (value, 0))
 
 
+def test_a_date_closes_the_moments_of_its_midnights() -> None:
+    """A union of dates and timestamps is closed by both (theory 1.3)."""
+    day = Type("date")
+    facts = Facts(
+        {"d": day}, {"d": regions.Domain(regions.defined("d"), True)}, {"d": PRESENT}, {},
+        regions.interval("d", None, (20, 0)),
+    )  # fmt: skip
+    out = Project(name="p", inputs=("s",), items={"at": "timestamp(d)"}).facts((facts,))
+    assert out.closed == regions.interval("at", None, (20 * 24 * HOUR, 0))
+
+
 @pytest.mark.parametrize(
     "text", ["date_trunc('month', at)", "floor(-ts / 3)", "floor(ts * ts)", "ceil(ts / 2)", "to_date(s)"]
 )

@@ -9,6 +9,7 @@ from typing import Any
 from cedilla.runtime.engines.plain.scalars import (
     choices,
     conversions,
+    encodings,
     hashes,
     histograms,
     numbers,
@@ -21,6 +22,7 @@ VALUES: dict[str, Callable[..., Any]] = {
     **choices.VALUES,
     **strings.VALUES,
     **hashes.VALUES,
+    **encodings.VALUES,
     **times.VALUES,
     **conversions.VALUES,
     **histograms.VALUES,

@@ -18,7 +18,9 @@ def as_kind(kind: str, value: Any) -> Any:
     if value is None:
         return None
     match kind:
-        case "whole" | "length" | "place" | "days" | "months":
+        case "word":
+            return _whole(number(value), -(2**63), 2**63 - 1)
+        case "whole" | "length" | "place" | "days" | "months" | "bit":
             return _whole(number(value), *scalar_functions.BOUNDS.get(kind, ()))
         case "timestamp" | "date" if isinstance(value, str):
             return moment_of(kind, value)
