@@ -70,6 +70,7 @@ def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
         "registry": source.registry,
         "changes": list(source.changes),
         "by_name": source.by_name,
+        "unfolded": [str(step) for step in source.unfolded],
         "droppable": sorted(plan.droppable[source.name]),
         "line": source.line,
     }
@@ -268,6 +269,7 @@ def source_facts(source: Source) -> list[str]:
         facts.append("ordered by name")
     if source.none:
         facts.append(f"none {{{', '.join(map(quote, sorted(source.none)))}}}")
+    facts += map(str, source.unfolded)
     if source.table:
         facts.append("table: closed from the start")
     return facts

@@ -20,6 +20,7 @@ from cedilla.compiler.plan.formats import FORMATS, check_source_format, names_wh
 from cedilla.compiler.plan.record_fields import check_record_fields
 from cedilla.compiler.plan.telemetry import check_points
 from cedilla.compiler.plan.topics import check_topic
+from cedilla.compiler.plan.unfolding import unfoldings_of
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean, unknown_attribute
@@ -64,6 +65,7 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
         by_name=node.by_name,
         markers_only=node.markers_only,
         none=frozenset(node.none),
+        unfolded=unfoldings_of(node),
         line=node.span.line,
         span=node.span,
     )

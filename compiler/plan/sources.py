@@ -29,6 +29,7 @@ from cedilla.compiler.plan.field_paths import (
 from cedilla.compiler.plan.formats import FORMATS, FormatKind
 from cedilla.compiler.plan.record_fields import origin_text
 from cedilla.compiler.plan.telemetry import point_paths_after
+from cedilla.compiler.plan.unfolding import Unfolding
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.formatting.expression_formatter import form_clause, quote, unit_text
@@ -193,6 +194,8 @@ class Source:
     """Only markers of that folder count; others are bad tuples (RQ326)."""
     none: frozenset[str] = frozenset()
     """The texts in fields of CSV that mean an undefined value."""
+    unfolded: tuple[Unfolding, ...] = ()
+    """How a line becomes several tuples, or other objects, before attributes are read from it."""
     accents: tuple[StatedAccent, ...] = field(default=(), converter=_stated)
     """Accents that the query states, in their order."""
     own_units: OwnUnits = field(default=NO_OWN_UNITS, repr=False)

@@ -130,6 +130,7 @@ class Builder(ClauseBuilder):
             tuple(pair for clause in clauses if isinstance(clause, syntax.Metrics) for pair in clause.over),
             registries[0].address if registries else None,
             changes[0] if changes else None,
+            tuple(clause for clause in clauses if isinstance(clause, syntax.Unfold)),
             span=self._span(meta),
         )
 

@@ -46,6 +46,15 @@ class ClauseBuilder(MarkerBuilder):
     def none(self, meta: Meta, *words: Token) -> syntax.NoneWords:
         return syntax.NoneWords(tuple(map(self._string, words)), span=self._span(meta))
 
+    def each(self, meta: Meta, path: Token) -> syntax.Unfold:
+        return syntax.Unfold("element", self._string(path), span=self._span(meta))
+
+    def each_entry(self, meta: Meta, path: Token) -> syntax.Unfold:
+        return syntax.Unfold("entry", self._string(path), span=self._span(meta))
+
+    def parsed(self, meta: Meta, path: Token) -> syntax.Unfold:
+        return syntax.Unfold("text", self._string(path), span=self._span(meta))
+
     def metrics(self, meta: Meta, *chains: tuple[str, ...]) -> syntax.Metrics:
         pairs = chain.from_iterable(map(pairwise, chains))
         return syntax.Metrics(tuple(chain.from_iterable(chains)), tuple(pairs), span=self._span(meta))

@@ -28,6 +28,7 @@ def format_source(stream: syntax.StreamDeclaration, width: int) -> str:
         clauses[0] += f" registry {quote(stream.registry)}"
     if stream.changes is not None:
         clauses[0] += f" {_changes(stream.changes)}"
+    clauses[0] += "".join(f" {step.words} {quote(step.path)}" for step in stream.unfolded)
     clauses += [f"punctuated on {', '.join(scheme)}" for scheme in stream.punctuated]
     if stream.heartbeat is not None:
         clauses.append(_heartbeat(stream.heartbeat))

@@ -59,9 +59,8 @@ _LATER = (
 FRAMES = by_word(
     {
         "following next future": f"a frame has the tuples up to each one; {_LATER}",
-        "rows range groups between preceding current unbounded": "a frame ends with its tuple: `over last 5 rows` is "
-        "ROWS BETWEEN 4 PRECEDING AND CURRENT ROW, `over last 10 minutes` is RANGE, and without `over` it has all "
-        f"tuples up to it; {_LATER}",
+        "rows range groups between preceding current unbounded": "a frame ends with its tuple and comes last, "
+        f"`running[avg(x) as mean per k on ts over last 5 rows](R)`, or last 10 minutes; {_LATER}",
         "ignore respect nulls": "`first`, `last`, `nth`, sums and the like leave undefined values out, `lag` does not",
     }
 )

@@ -87,6 +87,23 @@ class NoneWords(Node):
     words: tuple[str, ...]
 
 
+UNFOLDINGS = {"element": "each", "entry": "each entry", "text": "parsed"}
+"""Kinds of steps, and the words before their paths."""
+
+
+@frozen
+class Unfold(Node):
+    """`each "items"`, `each entry "devices"` or `parsed "payload"`: a step before attributes are read from a line."""
+
+    kind: OneOf["element", "entry", "text"]
+    path: str
+
+    @property
+    def words(self) -> str:
+        """The words before its path."""
+        return UNFOLDINGS[self.kind]
+
+
 @frozen
 class PartitionedBy(Node):
     """`partitioned by s`."""
@@ -124,7 +141,7 @@ class StreamDeclaration(Node):
     of whose values comes from one partition of a topic; `by_name`: files are read in the order of their names;
     `markers_only`: markers among the tuples are bad tuples; `none`: texts of fields that mean an undefined value;
     `registry`: the address of the schemas by which records of a topic are read; `changes`: its tuples are rows in the
-    events of a change stream.
+    events of a change stream; `unfolded`: how a line becomes several tuples or other objects, in order.
     """
 
     kind: OneOf["stream", "table"]
@@ -144,6 +161,7 @@ class StreamDeclaration(Node):
     over: tuple[tuple[str, str], ...] = ()
     registry: str | None = None
     changes: Changes | None = None
+    unfolded: tuple[Unfold, ...] = ()
 
 
 @frozen

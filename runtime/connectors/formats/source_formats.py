@@ -8,6 +8,7 @@ from cedilla.runtime.connectors.formats.csv.source import Csv
 from cedilla.runtime.connectors.formats.jsonl.change_events import EventLines, EventRecords
 from cedilla.runtime.connectors.formats.jsonl.records import Records
 from cedilla.runtime.connectors.formats.jsonl.source import JsonLines
+from cedilla.runtime.connectors.formats.jsonl.unfolded import Unfolded, UnfoldedRecords
 from cedilla.runtime.connectors.formats.marked import Marked
 from cedilla.runtime.connectors.formats.otlp.source import Otlp, RequestRecords
 from cedilla.runtime.connectors.formats.parquet.source import DeltaFiles, Parquet
@@ -16,16 +17,33 @@ from cedilla.runtime.connectors.formats.xml.source import Xml
 from cedilla.runtime.connectors.records.lines import LONGEST_OUTPUT_LINE
 from cedilla.runtime.connectors.records.nested import Paths
 
+
+def _paths(own: Source | None) -> Paths | None:
+    return None if own is None else own.paths
+
+
+def _of_lines(longest: int, own: Source | None) -> Format:
+    if own is not None and own.changes:
+        return EventLines(longest, own)
+    if own is not None and own.unfolded:
+        return Unfolded(longest, own)
+    return JsonLines(longest, _paths(own))
+
+
+def _of_records(longest: int, own: Source | None) -> Format:
+    if own is not None and own.changes:
+        return EventRecords(longest, own)
+    if own is not None and own.unfolded:
+        return UnfoldedRecords(longest, own)
+    return Records(longest, _paths(own))
+
+
 READERS: dict[str, Callable[[int, Source | None], Format]] = {
     "csv": lambda longest, own: Csv(longest, _paths(own), frozenset() if own is None else own.none),
     "delta": lambda longest, own: DeltaFiles(),
     "otlp": Otlp,
-    "json": lambda longest, own: (
-        JsonLines(longest, _paths(own)) if own is None or not own.changes else EventLines(longest, own)
-    ),
-    "kafka": lambda longest, own: (
-        Records(longest, _paths(own)) if own is None or not own.changes else EventRecords(longest, own)
-    ),
+    "json": _of_lines,
+    "kafka": _of_records,
     "kafka_otlp": RequestRecords,
     # Outputs have files of markers with their tuples.
     "parquet": lambda longest, own: Marked(Parquet(), longest),
@@ -34,17 +52,15 @@ READERS: dict[str, Callable[[int, Source | None], Format]] = {
 """Makes readers for a greatest length of lines, and for the source that has a reader of its own."""
 
 
-def _paths(own: Source | None) -> Paths | None:
-    return None if own is None else own.paths
-
-
 FORMATS: dict[str, Format] = {name: make(LONGEST_OUTPUT_LINE, None) for name, make in READERS.items()}
 """The readers of outputs."""
 
 
 def format_of(plan: Plan, source: Source) -> Format:
     """Returns the reader of a source's files, including those of its folder of markers."""
-    is_own = bool(source.paths or source.none or source.changes or source.format_kind.has_requests)
+    is_own = bool(
+        source.paths or source.none or source.changes or source.unfolded or source.format_kind.has_requests
+    )
     if not is_own:
         return _shared(source.format, plan.longest_line, is_marked=source.markers is not None)
     own = READERS[source.format](plan.longest_line, source)

@@ -15,6 +15,7 @@ from cedilla.runtime.connectors.records.near_markers import marker_of
 from cedilla.runtime.connectors.records.nested import by_names
 from cedilla.runtime.connectors.records.otlp import PointReader
 from cedilla.runtime.connectors.records.rejections import REPLACED
+from cedilla.runtime.connectors.records.unfolding import unfolded
 from cedilla.runtime.connectors.records.xml_lines import Element
 
 
@@ -27,8 +28,10 @@ def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
     if source.changes:
         yield from _rows(lines, source)
         return
+    if source.unfolded:
+        lines = _unfolded(lines, source)
     paths, types = source.paths, {attribute.name: attribute.type for attribute in source.attributes}
-    if not paths and not source.none:
+    if not paths and not source.none and not source.unfolded:
         yield from lines
         return
     for line in lines:
@@ -38,6 +41,15 @@ def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
             continue
         item = item.with_fields(types) if isinstance(item, Element) else without_none(item, source.none)
         yield evolve(line, item=by_names(item, paths))
+
+
+def _unfolded(lines: Iterable[Line], source: Source) -> Iterator[Line]:
+    for line in lines:
+        if line.only_markers or _tuple(line) is None:
+            yield line
+            continue
+        for text in unfolded(line.text, source.unfolded):
+            yield evolve(line, text=text)
 
 
 def _points(lines: Iterable[Line], reader: PointReader) -> Iterator[Line]:

@@ -208,9 +208,14 @@ class Stream:
             self._check_format()
         checkers = [self._checkers[part] for part in parts]
         before = [checker.state for checker in checkers]
-        (line,) = tuples_of([Line(text, f"{self.name}:+{self._written + 1}")], self._source)
+        lines = [*tuples_of([Line(text, f"{self.name}:+{self._written + 1}")], self._source)]
         try:
-            doubts = {(d.code, d.message): d for checker in checkers for d in _checked(checker, line)}
+            doubts = {
+                (d.code, d.message): d
+                for checker in checkers
+                for line in lines
+                for d in _checked(checker, line)
+            }
             if self._last is not target:  # earlier lines belong to an earlier file
                 self.flush()
                 sleep(_NEXT_FILE)

@@ -40,6 +40,7 @@ _AT_ONCE = (
     (("changes",), "`format debezium`", "tuples that come from now on are read so"),
     (("by_name",), "`ordered by name`", "it orders the files that come from now on"),
     (("none",), "`none`", "these words mean undefined in files that come from now on"),
+    (("unfolded",), "`each` or `parsed`", "lines that come from now on are taken apart so"),
     (("heartbeat",), "`heartbeat`", _CLOSED),
 )
 """Attributes of a source, the words that declare them, and the effect of another value."""
