@@ -1,4 +1,4 @@
-"""Gives the package its description: README.md, whose links and pictures lead to the repository.
+"""Gives the package its description, README.md, whose links and pictures lead to the repository, and its extension.
 
 All else is in pyproject.toml.
 """
@@ -30,10 +30,19 @@ def absolute(markdown: str, repository: str) -> str:
 
 
 if __name__ == "__main__":
-    from setuptools import setup  # which Python has not since 3.12
+    from setuptools import Extension, setup  # which Python has not since 3.12
 
+    jsonl = "runtime/connectors/formats/jsonl"
+    reader = Extension(
+        f"cedilla.{jsonl.replace('/', '.')}._alike",
+        [f"{jsonl}/alike.c"],
+        py_limited_api=True,
+        optional=True,  # without a compiler `pyarrow.json` reads
+    )
     readme = (HERE / "README.md").read_text("utf-8")
     setup(
         long_description=absolute(readme, PROJECT["urls"]["Repository"]),
         long_description_content_type="text/markdown",
+        ext_modules=[reader],
+        options={"bdist_wheel": {"py_limited_api": "cp311"}},
     )

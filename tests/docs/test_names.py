@@ -111,8 +111,10 @@ def wrong(piece: str) -> bool:
     name = piece.removesuffix("()")
     if name in OF_OTHERS | EXAMPLES:
         return False
-    if name.endswith(".py"):
-        return not any(path.as_posix().endswith(f"/{name}") for path in FILES)
+    if name.endswith((".py", ".c")):
+        return not any(
+            path.as_posix().endswith(f"/{name}") for path in (*FILES, *ROOT.glob("runtime/**/*.c"))
+        )
     if DOTTED.fullmatch(name):
         return not exists(name)
     if "/" in name and name.partition("/")[0] in {*FOLDERS, "tests", "docs"}:

@@ -19,8 +19,8 @@ from pyspark.sql import DataFrame
 
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
 from cedilla.compiler.plan.field_paths import FieldPath, TextPath, outer_keys
+from cedilla.runtime.connectors.formats.jsonl.alike import columns
 from cedilla.runtime.connectors.formats.jsonl.markers import markers_in
-from cedilla.runtime.connectors.formats.jsonl.uniform import columns
 from cedilla.runtime.connectors.formats.lines.alternatives import PathBatches
 from cedilla.runtime.connectors.formats.lines.batches import (
     FROM_TEXTS,
@@ -69,8 +69,8 @@ class JsonBatches(PathBatches):
     def parsed_with_paths(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """Returns the columns of lines that are one object each; `None` if the parser refuses some line."""
         count = len(starts)
-        if (uniform := self._uniform(text, starts, ends)) is not None:
-            return [*uniform, pa.nulls(count, pa.string())]
+        if (alike := self._alike(text, starts, ends)) is not None:
+            return [*alike, pa.nulls(count, pa.string())]
         if _may_be_deep(text, starts, ends):
             return None
         plain = plain_lines(text, starts, ends)
@@ -115,17 +115,15 @@ class JsonBatches(PathBatches):
     def _is_text(self, name: str, type_: Type) -> bool:
         return type_ == STRING or isinstance(self.paths.get(name), TextPath)
 
-    def _uniform(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
-        """Returns the values of lines of one form; `None` if they may differ, or are not all plain fields."""
+    def _alike(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
+        """Returns the values of lines that are written alike; `None` if they differ, or are not all plain fields."""
         keys = self._keys
         types = {path[0]: self.types[name] for name, path in keys.items()}
         are_plain = all(len(path) == 1 and not isinstance(path, TextPath) for path in keys.values())
         has_lists = any(type_.element is not None for type_ in types.values())
         if not are_plain or has_lists or len(types) < len(self.types):
             return None
-        lines, lengths = joined(text, starts, ends), ends - starts
-        begins = np.append(0, np.cumsum(lengths[:-1] + 1))
-        return columns(lines, begins, begins + lengths, types) if is_utf8(lines) else None
+        return columns(text, starts, ends, types)
 
     def _table(self, text: bytes) -> pa.Table | None:
         """Returns the parsed table of some lines, `None` if the parser refuses them.
