@@ -306,8 +306,9 @@ class Source:
             if attribute.optional or attribute.name in droppable:
                 members = regions.union(members, regions.complement(regions.defined(attribute.name)))
             universe[attribute.name] = Domain(members, attribute.type.is_integral, attribute.listed)
-        return Facts(
-            {a.name: a.type for a in self.attributes},
-            universe,
-            {a.name: LATENT if a.optional else PRESENT for a in self.attributes},
-        )
+        return Facts({a.name: a.type for a in self.attributes}, universe, self.presence)
+
+    @property
+    def presence(self) -> dict[str, Tree]:
+        """Returns the presence of the attributes when the query starts."""
+        return {a.name: LATENT if a.optional else PRESENT for a in self.attributes}

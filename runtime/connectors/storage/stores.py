@@ -16,6 +16,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Any, BinaryIO, cast
@@ -261,7 +263,8 @@ class LocalStore(Store):
 
     def sync(self, paths: Iterable[str], root: str) -> None:
         top, places = _local(root), set(map(_local, paths))
-        _sync({*places, *(f for local in places for f in local.parents if f.is_relative_to(top))})
+        inside = (local for local in places if local.is_relative_to(top))
+        _sync({*places, *(f for local in inside for f in takewhile(top.parent.__ne__, local.parents))})
 
 
 def _write(path: Path, content: bytes, durable: bool) -> None:
@@ -296,9 +299,20 @@ def _entry(local: str, status: os.stat_result, *, is_link: bool) -> Entry:
 
 def _local(path: str) -> Path:
     """Returns the local file of a path in Spark's notation."""
+    return _absolute(path) if path.startswith(("/", "file:")) else _normal(Path.cwd(), path)
+
+
+@lru_cache(1024)
+def _absolute(path: str) -> Path:
+    """Returns the local file of a path that does not depend on the current directory. An epoch asks for each of its
+    paths several times."""
+    return _normal(Path("/"), path)
+
+
+def _normal(folder: Path, path: str) -> Path:
     local = local_path(path)
     assert local is not None
-    return Path(os.path.normpath(Path.cwd() / local))
+    return Path(os.path.normpath(folder / local))
 
 
 class RemoteStore(Store):

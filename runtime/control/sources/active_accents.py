@@ -56,8 +56,8 @@ def of_source(
 ) -> tuple[Facts, Iterator[Described]]:
     """Returns the facts of a source and the accents in force there, including growths of its domains."""
     facts = _described_facts(state)
-    start, scale = source.facts(frozenset()).present, _scale(state)
-    accents = active_accents(facts, start, facts.present, scale, names)
+    scale = _scale(state)
+    accents = active_accents(facts, source.presence, facts.present, scale, names)
     return facts, chain(_of_source_alone(source, state), accents)
 
 
@@ -146,12 +146,15 @@ def _formed(source: Source, state: SourceState) -> Iterator[Described]:
 
 def count(source: Source, state: SourceState) -> int:
     """Returns the number of accents in force at a source, which is the number of lines that `status` prints."""
-    facts, start = _described_facts(state), source.facts(frozenset()).present
-    accents = chain(_of_source_alone(source, state), _present(facts, start, facts.present, NO_NAMES))
+    facts, scale = _described_facts(state), _scale(state)
+    present = _present(facts, source.presence, facts.present, NO_NAMES)
+    places = [region for _, region in chain(_of_source_alone(source, state), present) if region is not False]
+    if not places and not scale:
+        return 0
     is_over = regions.is_empty(regions.complement(facts.closed), facts.universe)
     ending = None if is_over else regions.attributes(facts.closed)
-    functions = sum(_live_functions(tree, facts, ending) for tree in _scale(state).values())
-    return functions + sum(_is_live(region, facts, ending) for _, region in accents)
+    functions = sum(_live_functions(tree, facts, ending) for tree in scale.values())
+    return functions + sum(_is_live(region, facts, ending) for region in places)
 
 
 def _live_functions(scale: Tree, facts: Facts, ending: Set[str] | None) -> int:

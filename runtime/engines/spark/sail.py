@@ -57,6 +57,7 @@ def sail_session(conf: Mapping[str, str] | None = None) -> Iterator[SparkSession
         assert address is not None
         settings = {**WITHOUT_PLACES, **(conf or {})}
         with connect_session(f"sc://{address[0]}:{address[1]}", settings) as session:
+            session.client.disable_reattachable_execute()  # no connection breaks, and each answer costs two calls
             yield session
     finally:
         server.stop()

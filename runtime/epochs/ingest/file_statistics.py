@@ -23,7 +23,7 @@ from cedilla.runtime.connectors.records.marker import NEXT_FILE
 from cedilla.runtime.connectors.storage.parquet import ColumnStatistics, merged
 from cedilla.runtime.control.sources.partitions import region_of
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.control.sources.validity import rejections
+from cedilla.runtime.control.sources.validity import Rejection, rejections
 from cedilla.runtime.engines.spark import costs
 from cedilla.runtime.epochs.ingest.raw_names import statistics_by_attributes
 
@@ -134,11 +134,12 @@ def _are_all_valid(
         return True
     around = _around([*boxes.values()])
     every = rejections(source, state, state.presence.placed, state.placed_closed, now)
-    rejected = [rejection.region for rejection in every]
+    possible = [rejection.region for rejection in every if not around.lacks_values_of(rejection)]
     return all(
-        around.lies_outside(altered, region)
+        region is False
+        or around.lies_outside(altered, region)
         or all(box.lies_outside(altered, region) for box in boxes.values())
-        for region in rejected
+        for region in possible
     ) and all(box.lies_outside(altered, wrong[number]) for number, box in boxes.items() if number in wrong)
 
 
@@ -150,6 +151,11 @@ class _Box:
     file: FileStatistics
     span: tuple[int, int]
     partition: int | None = None
+
+    def lacks_values_of(self, rejection: Rejection) -> bool:
+        """Returns True if the attribute of a rejection is never defined, or never undefined, as it asks for."""
+        values = self.file.ranges.get(rejection.attribute)
+        return values is not None and values.nulls == (self.file.rows if rejection.is_defined else 0)
 
     def lies_outside(self, altered: Set[str], region: Tree) -> bool:
         """Returns whether no tuple lies in a region. The box has only attributes of the region: a file may have

@@ -24,14 +24,16 @@ from tests.kit import ROOT
 from tests.kit.seeds import soak_seeds
 from tests.kit.tiers import tiered
 
-IS_BUILT = alike._alike is not None
-"""Without a compiler all lines are refused, and the parsers behind the reader are asked the same questions."""
+
+def is_built() -> bool:
+    """Without a compiler all lines are refused."""
+    return alike._alike is not None
 
 
 @pytest.fixture(autouse=True)
 def with_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run of all tests may be one without it."""
-    monkeypatch.setattr(alike, "IS_THERE", IS_BUILT)
+    monkeypatch.setattr(alike, "IS_THERE", is_built())
 
 
 def read(lines: list[bytes], **types: str) -> list[list[object]] | None:
@@ -48,7 +50,7 @@ def values(type_: str, *texts: str) -> list[object] | None:
 
 
 def only_if_built(value: object) -> object:
-    return value if IS_BUILT else None
+    return value if is_built() else None
 
 
 # --- values ---------------------------------------------------------------------------------------------------
@@ -162,7 +164,7 @@ LINE = b'{"a": 1, "b": "x"}'
 def test_lines_that_differ_or_are_not_plain_are_refused(other: bytes) -> None:
     assert read([LINE, LINE], a="double", b="string") == only_if_built([[1.0, 1.0], ["x", "x"]])
     for at in range(3):
-        assert read([LINE, LINE][:at] + [other] + [LINE, LINE][at:], a="double", b="string") is None
+        assert read([*[LINE] * at, other, *[LINE] * (2 - at)], a="double", b="string") is None
 
 
 def test_keys_that_come_twice_or_have_escapes_are_refused() -> None:
@@ -193,7 +195,7 @@ def has_compiler() -> bool:
 
 
 def test_the_extension_is_there_where_there_is_a_compiler() -> None:
-    assert IS_BUILT == has_compiler()
+    assert has_compiler() == is_built()
 
 
 @pytest.mark.parametrize("is_left_out", [True, False])
@@ -206,7 +208,8 @@ def test_an_environment_variable_leaves_the_extension_out(
     assert spec.loader is not None
     again = module_from_spec(spec)
     spec.loader.exec_module(again)
-    assert again.IS_THERE == (IS_BUILT and not is_left_out)
+    is_expected = is_built() and not is_left_out
+    assert is_expected == again.IS_THERE
 
 
 def test_parsers_behind_it_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

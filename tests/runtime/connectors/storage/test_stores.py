@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.runtime.connectors.formats.listing import listed_files
 from cedilla.runtime.connectors.records.lines import files_of
+from cedilla.runtime.connectors.storage import stores
 from cedilla.runtime.connectors.storage.files import Files, FoundFile, name_of
 from cedilla.runtime.connectors.storage.written import written
 from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
@@ -32,6 +33,26 @@ def put(path: Path, text: str = "x", microseconds: int = 1_000_000) -> Path:
     path.write_text(text)
     os.utime(path, ns=(microseconds * 1000, microseconds * 1000))
     return path
+
+
+def test_files_and_the_folders_up_to_a_root_are_made_durable_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(stores, "_sync_one", synced.append)
+    root = tmp_path / "out"
+    inside = [root / "run=1" / "epoch=2" / name for name in ("a.json", "b.json")]
+    Files().sync([*map(str, inside), f"file:{tmp_path}/elsewhere/c.json"], str(root))
+    expected = {*inside, root / "run=1" / "epoch=2", root / "run=1", root, tmp_path / "elsewhere" / "c.json"}
+    assert (len(synced), {*synced}) == (len(expected), expected)
+
+
+def test_paths_follow_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "other"):
+        put(tmp_path / name / "f.json", name)
+        monkeypatch.chdir(tmp_path / name)
+        assert Files().read("f.json") == Files().read(f"file:{tmp_path}/{name}/f.json") == name
+        assert Files().absolute("x/../f.json") == f"file:{tmp_path}/{name}/f.json"
 
 
 @pytest.fixture

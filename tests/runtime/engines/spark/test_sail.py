@@ -31,6 +31,17 @@ def test_a_session_has_the_settings_of_sparks(sail: SparkSession) -> None:
         sail.range(1).selectExpr("CAST(id + 3000000000 AS INT)").collect()
 
 
+def test_an_answer_is_not_kept_for_a_connection_that_breaks(
+    sail: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine is in this process. To keep an answer, and to release it, are calls of their own."""
+    asked: list[object] = []
+    iterator = "pyspark.sql.connect.client.core.ExecutePlanResponseReattachableIterator"
+    monkeypatch.setattr(iterator, lambda *request, **_: asked.append(request))
+    assert sail.range(3).count() == 3
+    assert asked == []
+
+
 def _printed(program: str) -> tuple[str, str]:
     """Returns what a program in a process of its own writes to its output and errors, if it ends well."""
     environment = {name: value for name, value in os.environ.items() if name != "SPARK_CONNECT_MODE_ENABLED"}

@@ -64,6 +64,23 @@ def is_proven_valid(state: SourceState, **ranges: ColumnStatistics) -> bool:
     )
 
 
+def test_attributes_without_missing_values_are_not_compared_with_regions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of the rules for five attributes, a domain and a punctuation are left."""
+    compared: list[object] = []
+    lies_outside = file_statistics._Box.lies_outside
+
+    def noted(box: Any, altered: Any, region: Any) -> bool:
+        compared.append(region)
+        return lies_outside(box, altered, region)
+
+    monkeypatch.setattr(file_statistics._Box, "lies_outside", noted)
+    state = state_after(("punctuation", "[ts < 5]", 0))
+    assert is_proven_valid(state)
+    assert len(compared) == 2
+
+
 @pytest.mark.parametrize(
     ("ranges", "all_valid"),
     [
