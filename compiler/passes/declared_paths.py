@@ -13,6 +13,7 @@ from cedilla.compiler.plan.field_paths import (
     path_text,
 )
 from cedilla.compiler.plan.formats import FORMATS, WITH_TEXTS
+from cedilla.compiler.plan.record_fields import origin_text
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
 
@@ -89,7 +90,7 @@ def check_field_paths(node: syntax.StreamDeclaration, attributes: Mapping[str, A
         if (
             declared.origin is not None
             and FORMATS[node.format].fields not in ("objects", "points")
-            and not is_column
+            and not (is_column or origin_text(attribute.keys))
         ):
             message = f"`{declared.name}` has a path, and tuples of format `{node.format}` are flat here"
             hint = (

@@ -111,7 +111,7 @@ def field_path_of(origin: syntax.Origin | None, format_: str, *, of_rows: bool =
         return (EVENT, *_keys_in(origin.text, origin.span))
     if FORMATS[format_].has_columns and origin.root is None:
         return (origin.text,)
-    if FORMATS[format_].is_topic and origin.root in ROOTS:
+    if FORMATS[format_].beside and origin.root in ROOTS:
         return path_of(origin.root, origin.text)
     if origin.root == TEXT:
         return TextPath(_keys_in(origin.text, origin.span))

@@ -25,7 +25,7 @@ class FormatKind:
     `points` of requests, `columns` of any name in a header, or a field of the attribute's own `name`. `texts`: its
     numbers and times may be texts, with a decimal comma or a zone. `undefined_texts`: some texts may mean no value
     (`none`). `columnar`: files have typed columns, not lines. `recorded`: the format of files with the records of a
-    topic.
+    topic. `beside`: what its records have beside their values, as `from record "schema"` reads it.
     """
 
     name: str
@@ -35,6 +35,7 @@ class FormatKind:
     undefined_texts: bool = False
     columnar: bool = False
     recorded: str = ""
+    beside: tuple[str, ...] = ()
     not_written: str = ""
 
     @property
@@ -82,6 +83,7 @@ _NO_MARKERS = (
     "a CSV file cannot contain an output's markers: write `json`, `parquet` or `xml`; "
     "`cedilla read` prints tables"
 )
+_BESIDE = ("key", "timestamp", "partition", "offset", "schema")
 _NO_REQUESTS = "write `json`, `parquet`, `xml` or `kafka`"
 
 FORMATS: Mapping[str, FormatKind] = {
@@ -96,11 +98,18 @@ FORMATS: Mapping[str, FormatKind] = {
         ),
         FormatKind(name="otlp", fields="points", not_written=_NO_REQUESTS),
         FormatKind(
-            name="kafka_otlp", place="topic", fields="points", recorded="otlp", not_written=_NO_REQUESTS
+            name="kafka_otlp",
+            place="topic",
+            fields="points",
+            recorded="otlp",
+            beside=_BESIDE,
+            not_written=_NO_REQUESTS,
         ),
-        FormatKind(name="delta", place="table", columnar=True),
+        FormatKind(name="delta", place="table", columnar=True, beside=("version",)),
         FormatKind(name="json", fields="objects", texts=True),
-        FormatKind(name="kafka", place="topic", fields="objects", texts=True, recorded="json"),
+        FormatKind(
+            name="kafka", place="topic", fields="objects", texts=True, recorded="json", beside=_BESIDE
+        ),
         FormatKind(name="parquet", columnar=True),
         FormatKind(name="xml", texts=True),
     )

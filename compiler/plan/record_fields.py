@@ -1,7 +1,8 @@
-"""Fields of the records of a topic beside their value: `from record "schema"`, `from header "ce_type"`.
+"""Fields of the records of a topic, or of the rows of a table, beside their value: `from record "schema"`, `from header
+"ce_type"`.
 
 The reader of a topic writes such a field into the tuple, under a key that is its path. Files of recorded records have
-the same keys.
+the same keys. The log of a table has it for each of its files.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "partition": ("int", "long"),
     "offset": ("long",),
     "schema": ("int", "long", "string"),
+    "version": ("int", "long"),
 }
-"""The fields of a record, and the types of an attribute that reads each of them."""
+"""The fields of records, and the types of an attribute that reads each of them; `FormatKind.beside` has those of a
+format."""
 
 
 def is_schema(attribute: Attribute) -> bool:
@@ -103,22 +106,25 @@ def _fields(attributes: Iterable[tuple[tuple[str, ...], str]]) -> Iterable[Recor
 
 
 def check_record_fields(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
-    """Raises RQ503 for a field of records in a source that is no topic, an unknown one, or one of another type."""
+    """Raises RQ503 for a field of records in a source without such fields, an unknown one, or one of another type."""
+    kind = FORMATS[node.format]
     for declared in node.attributes:
         origin, attribute = declared.origin, attributes[declared.name]
         if origin is None:
             continue
-        if origin.root in ROOTS and not FORMATS[node.format].is_topic:
+        if origin.root in ROOTS and not (kind.is_topic or (origin.root == RECORD and kind.beside)):
             message = f"`{declared.name}` is read from a record of a topic, and `{node.name}` is `from {node.format}`"
             hint = f"records are those of {' and '.join(names_where(lambda kind: kind.is_topic))}"
-            if FORMATS[node.format].has_objects:
+            if origin.root == HEADER and kind.beside:
+                hint = f'a row of a table has `from record "{kind.beside[0]}"`'
+            elif kind.has_objects:
                 hint += f'; `from "{origin.root}.{origin.text}"` is a path into the tuple'
             raise failure("RQ503", message, origin.span, hint=hint)
-        if not FORMATS[node.format].is_topic or not [*_fields([(attribute.keys, "")])]:
+        if not kind.beside or not [*_fields([(attribute.keys, "")])]:
             continue
         (field,) = _fields([(attribute.keys, declared.type.name)])
-        if field.header is None and field.name not in FIELDS:
-            hint = did_you_mean(field.name, FIELDS, "fields")
+        if field.header is None and field.name not in kind.beside:
+            hint = did_you_mean(field.name, kind.beside, "fields")
             if field.name.startswith(HEADER):
                 hint = 'a header is read by its own key, `from header "ce_type"`'
             raise failure("RQ503", f"a record has no field `{field.name}`", origin.span, hint=hint)

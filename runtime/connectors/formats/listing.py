@@ -61,7 +61,9 @@ def in_order(
         in_turn = merged(reading, marking, lambda file: names[file.path])
     before = takewhile(lambda file: file[0] is not stop, in_turn)
     return [
-        InputFile(file.path, file.length, is_markers or is_marker_file(file.path), file.modified)
+        InputFile(
+            file.path, file.length, is_markers or is_marker_file(file.path), file.modified, None, file.keys
+        )
         for file, is_markers in before
     ]
 

@@ -28,6 +28,7 @@ from cedilla.runtime.connectors.formats.source import (
     Types,
 )
 from cedilla.runtime.connectors.records.change_events import Columns
+from cedilla.runtime.connectors.records.field_names import FieldNames
 from cedilla.runtime.connectors.records.lines import LONGEST_LINE
 from cedilla.runtime.connectors.records.marker import STRAY, MarkerLine
 from cedilla.runtime.connectors.records.nested import Paths
@@ -46,6 +47,10 @@ class Marked(Format):
     @property
     def paths(self) -> Paths:
         return self._base.paths
+
+    @property
+    def field_names(self) -> FieldNames:
+        return self._base.field_names
 
     def with_paths(self, paths: Paths) -> Marked:
         changed = copy(self)

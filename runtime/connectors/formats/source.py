@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.connectors.records.change_events import NO_COLUMNS, Columns
 from cedilla.runtime.connectors.records.csv_records import unknown_columns
+from cedilla.runtime.connectors.records.field_names import OWN_NAMES, FieldNames
 from cedilla.runtime.connectors.records.marker import MarkerLine, Types
 from cedilla.runtime.connectors.records.near_markers import is_near_marker
 from cedilla.runtime.connectors.records.nested import Paths
@@ -35,13 +36,15 @@ MAX_FILES = 1 << 15
 @frozen
 class InputFile:
     """A file: its path and its length in bytes. `is_markers`: it belongs to the source's folder of markers. `modified`:
-    its modification time in milliseconds; `fingerprint`: `Files.fingerprint`, if known."""
+    its modification time in milliseconds; `fingerprint`: `Files.fingerprint`, if known. `keys`: those of a file of a
+    table, which its log has."""
 
     path: str
     length: int = 0
     is_markers: bool = False
     modified: int | None = None
     fingerprint: str | None = None
+    keys: Mapping[str, str | None] | None = field(default=None, hash=False)
 
     @property
     def shown(self) -> str:
@@ -173,6 +176,11 @@ class Format(ABC):
     def paths(self) -> Paths:
         """Returns the paths of attributes whose values are not read by their names."""
         return {}
+
+    @property
+    def field_names(self) -> FieldNames:
+        """Returns the names that columns of files have in the stream."""
+        return OWN_NAMES
 
     def with_paths(self, paths: Paths) -> Format:
         """Returns the format with the paths of fields after accents."""

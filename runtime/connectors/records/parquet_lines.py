@@ -12,6 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from cedilla.runtime.connectors.records.field_names import OWN_NAMES, FieldNames
 from cedilla.runtime.connectors.records.foreign import (
     NoValue,
     Unreadable,
@@ -32,9 +33,9 @@ MAGIC = b"PAR1"
 """The first bytes of a file."""
 
 
-def parquet_lines(file: Path) -> Generator[Line]:
+def parquet_lines(file: Path, names: FieldNames = OWN_NAMES) -> Generator[Line]:
     """Yields the rows of a file, `-` is standard input; the text of each is its object in JSON, its place the index of
-    the row from 0. An empty file has none, because its writer is not finished.
+    the row from 0. An empty file has none, because its writer is not finished. `names`: those of columns in the stream.
 
     Raises `DiagnosticError` RQ414 for a file that is not Parquet, or is damaged.
     """
@@ -50,9 +51,10 @@ def parquet_lines(file: Path) -> Generator[Line]:
             parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us") as table,
         ):
             index = 0
-            kinds = _kinds(table.schema_arrow)
-            for batch in table.iter_batches():
-                columns = [_values(column) for column in batch.columns]
+            own = names.columns(table.schema_arrow)
+            kinds = _kinds(table.schema_arrow, own)
+            for batch in table.iter_batches(columns=[*own]):
+                columns = [_values(batch.column(column)) for column in own]
                 for values in zip(*columns, strict=True) if columns else [()] * batch.num_rows:
                     yield _line(f"{file}:{index}", kinds, values)
                     index += 1
@@ -124,16 +126,19 @@ _NAMES = {
 """Arrow's names of types whose names in engines are others."""
 
 
-def _kinds(schema: pa.Schema) -> Mapping[str, str]:
-    """Returns the types of columns. Raises `Unreadable` if two have one name, or a column of markers has no texts."""
-    names = Counter[str](schema.names)
+def _kinds(schema: pa.Schema, names: Mapping[str, str]) -> Mapping[str, str]:
+    """Returns the types of columns by their names in the stream. Raises `Unreadable` if two have one name in the file,
+    or a column of markers has no texts."""
+    counts = Counter[str](schema.names)
     kinds: dict[str, str] = {}
     for field in schema:
-        if names[field.name] > 1:
+        if counts[field.name] > 1:
             raise Unreadable(f"two of its columns have the name `{field.name}`")
-        kinds[field.name] = kind_of(field.type)
-        if field.name in KEYS and kinds[field.name] not in ("string", "null"):
-            raise Unreadable(f"its column `{field.name}` is {kinds[field.name]}, and has to be string")
+        if (name := names.get(field.name)) is None:
+            continue
+        kinds[name] = kind_of(field.type)
+        if name in KEYS and kinds[name] not in ("string", "null"):
+            raise Unreadable(f"its column `{name}` is {kinds[name]}, and has to be string")
     return kinds
 
 

@@ -31,7 +31,7 @@ def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
     if source.unfolded:
         lines = _unfolded(lines, source)
     paths, types = source.paths, {attribute.name: attribute.type for attribute in source.attributes}
-    if not paths and not source.none and not source.unfolded:
+    if source.format_kind.columnar or not (paths or source.none or source.unfolded):
         yield from lines
         return
     for line in lines:

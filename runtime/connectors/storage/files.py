@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from attrs import frozen
+from attrs import field, frozen
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.diagnostics.printable import has_secret
@@ -39,11 +39,13 @@ _READERS = 32
 
 @frozen
 class FoundFile:
-    """A file of a listing: its path, its modification time in milliseconds, its length in bytes."""
+    """A file of a listing: its path, its modification time in milliseconds, its length in bytes. `keys`: what the log
+    of a table says of it, as keys in paths of folders do."""
 
     path: str
     modified: int
     length: int
+    keys: Mapping[str, str | None] | None = field(default=None, hash=False)
 
 
 def _found(entry: Entry) -> FoundFile:

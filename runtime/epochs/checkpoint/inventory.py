@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, from_json
-from cedilla.runtime.connectors.formats.parquet.delta_log import DeltaLog
+from cedilla.runtime.connectors.formats.parquet.table_log import TablePosition
+from cedilla.runtime.connectors.formats.parquet.table_logs import log_of
 from cedilla.runtime.connectors.storage.files import Files, FoundFile, name_of
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
 from cedilla.runtime.epochs.checkpoint.commits import Commit
@@ -20,7 +21,7 @@ from cedilla.runtime.epochs.state.segments import rows_of
 
 _ERROR = "error.json"
 TABLES = "delta.json"
-"""The document that says up to which version Delta tables are read."""
+"""The document that says up to which version tables with a log are read, and what the stream calls their fields."""
 
 
 @frozen
@@ -103,26 +104,28 @@ def backlog(root: str, commit: Commit | None) -> dict[str, int]:
     waiting: dict[str, int] = {}
     for name, data in folders.streams.items():
         markers = folders.markers.get(name)
-        version = tables[name]["version"] if name in tables else None
-        listed = _recorded_paths(files, [data] if markers is None else [data, markers], version)
+        read = TablePosition.loaded(tables[name]) if name in tables else None
+        listed = _recorded_paths(files, [data] if markers is None else [data, markers], read)
         if listed is not None:
             waiting[name] = len([path for path in listed if path not in taken]) + left.get(name, 0)
     return waiting
 
 
-def _recorded_paths(files: Files, folders: Sequence[KnownFolder], version: int | None) -> list[str] | None:
+def _recorded_paths(
+    files: Files, folders: Sequence[KnownFolder], read: TablePosition | None
+) -> list[str] | None:
     """Returns the recorded paths of the files in some folders; `None` if one of them cannot be seen from here.
 
-    `version`: the last one that was read if the first folder is a Delta table, which has other files, too.
+    `read`: up to where it is read if the first folder is a table with a log, which has other files, too.
     """
     try:
         if not all(files.exists(folder.at) for folder in folders):
             return None
-        if version is None:
+        if read is None:
             return [folder.record(f.path) for folder in folders for f in files.tree(folder.at) if f.length]
-        log = DeltaLog(files, "", folders[0].at)
-        later = (entry for entry in log.entries() if entry.version > version)
-        added = [folders[0].record(file.path) for entry in later for file in log.added(entry)[0]]
+        log = log_of(files, "", read.format, folders[0].at)
+        later = log.growth(read, skips=True, tell=lambda note: None)
+        added = [folders[0].record(file.path) for files_of_version in later for file in files_of_version]
         return added + (_recorded_paths(files, folders[1:], None) or [])
     except DiagnosticError:  # a store without an account here
         return None

@@ -37,7 +37,10 @@ _FILE, _BAD = "$key file", "$key fault"
 
 
 def keys_of_files(files: Files, source: Source, part: tuple[InputFile, ...]) -> dict[int, Keys]:
-    """Returns the keys in the paths of a source's files, by the numbers of the files that have some."""
+    """Returns the keys of a source's files, in their paths or in the log of a table, by the numbers of the files that
+    have some."""
+    if source.format_kind.is_table:
+        return {number: file.keys for number, file in enumerate(part) if file.keys}
     if not may_have_keys(source) or not any("=" in file.path for file in part):
         return {}
     folder = files.absolute(source.path)

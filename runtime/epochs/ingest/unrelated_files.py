@@ -7,15 +7,16 @@ from collections.abc import Collection, Iterator
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.compiler.plan.formats import FORMATS
+from cedilla.compiler.plan.record_fields import origin_text
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute, RenameAttribute
-from cedilla.runtime.connectors.formats.source import InputFile, Types
+from cedilla.runtime.connectors.formats.source import Format, InputFile, Types
 from cedilla.runtime.connectors.records.foreign import Unreadable, damage_told
 from cedilla.runtime.connectors.records.lines import unpacked
 from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.connectors.records.near_names import NearNames, first_keys, lacks_names
-from cedilla.runtime.connectors.records.path_keys import UnreadKeys
+from cedilla.runtime.connectors.records.path_keys import UnreadKeys, may_have_keys
 from cedilla.runtime.connectors.records.unrelated_files import is_asked, keys_of, paths_read, unrelated_file
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.storage.parquet import read_metadata
@@ -42,7 +43,7 @@ def unrelated_files(files: Files, source: Source, types: Types, part: Slice) -> 
         if any((key,) in paths for key in part.keys.get(number, ())):
             continue
         if part.format.columnar:
-            columns = _columns(files, file)
+            columns = _columns(files, file, part.format)
             keys = None if columns is None or any((name,) in paths for name in columns) else columns
         else:
             keys = _keys(files, file, source.format, paths)
@@ -62,13 +63,15 @@ def near_names(
             continue
         attributes = _attributes(part, number, types)
         keys = _first_keys(files, file, part, source.format, paths_read(source, attributes))
-        keys = [*keys, *((key,) for key in part.keys.get(number, ()))]
+        keys = [*keys, *((key,) for key in part.keys.get(number, ()) if origin_text((key,)) is None)]
         yield from near.of(source, keys, attributes, file.shown)
 
 
 def unread_keys(source: Source, types: Types, part: Slice, unread: UnreadKeys) -> Iterator[Diagnostic]:
     """Yields RQ347 for the first file of a slice with a key in its path that no attribute reads. `types`: as for
     `unrelated_files`."""
+    if not may_have_keys(source):
+        return
     for number, keys in part.keys.items():
         yield from unread.of(source, keys, _attributes(part, number, types), part.files[number].shown)
 
@@ -78,7 +81,7 @@ def _first_keys(
 ) -> list[FieldPath]:
     """Returns the keys of a file's first tuple next to some paths, or its columns; nothing if they cannot be read."""
     if part.format.columnar:
-        return [(name,) for name in _columns(files, file) or ()]
+        return [(name,) for name in _columns(files, file, part.format) or ()]
     if FORMATS[form].has_requests:
         return []
     with files.open(file.path) as stream, unpacked(stream, file.path) as text:
@@ -112,11 +115,12 @@ def _keys(files: Files, file: InputFile, form: str, paths: Collection[FieldPath]
         return keys_of(iter(lambda: text.read(_BLOCK), b""), paths, form)
 
 
-def _columns(files: Files, file: InputFile) -> list[str] | None:
+def _columns(files: Files, file: InputFile, format_: Format) -> list[str] | None:
     """Returns the columns of a Parquet file except those of markers; `None` if there are no others."""
     try:
         with damage_told():
-            names = read_metadata(files, file.path).schema.to_arrow_schema().names
+            schema = read_metadata(files, file.path).schema.to_arrow_schema()
+            names = format_.field_names.columns(schema).values()
     except Unreadable:
         return None
     return [name for name in names if not name.startswith("$")] or None

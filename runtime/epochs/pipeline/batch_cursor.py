@@ -12,6 +12,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.connectors.formats.source import MAX_FILES, InputFile
 from cedilla.runtime.connectors.formats.source_formats import format_of
+from cedilla.runtime.connectors.records.field_names import OWN_NAMES, FieldNames
 from cedilla.runtime.connectors.records.marker import MarkerLine
 from cedilla.runtime.connectors.records.near_names import NearNames
 from cedilla.runtime.connectors.records.path_keys import UnreadKeys
@@ -63,6 +64,8 @@ class BatchCursor:
     tests_texts: bool = False
     """True if the texts of the next epoch are tested, because one of them is not UTF-8."""
     base: Commit = field(factory=Commit)
+    fields: Mapping[str, FieldNames] = field(factory=dict[str, FieldNames])
+    """The names of the fields of tables, by source; a look at their logs adds to them."""
     near: NearNames = field(factory=NearNames)
     unread: UnreadKeys = field(factory=UnreadKeys)
 
@@ -87,7 +90,7 @@ class BatchCursor:
             limit = None if source.table or source.is_topic else self.files_per_epoch
             part = listed[done : done + min(limit or MAX_FILES, MAX_FILES)]
             if part := tuple(part[: self.topics.in_epoch(part)] if source.is_topic else part):
-                format_ = format_of(self.plan, source)
+                format_ = format_of(self.plan, source, self.fields.get(name, OWN_NAMES))
                 format_ = format_.with_tests_of_texts() if self.tests_texts else format_
                 slices[name] = Slice(format_, part, keys=keys_of_files(self.files, source, part))
         return slices

@@ -1,4 +1,4 @@
-"""Finds the files of a run: looks at folders, tables of Delta and topics now and then, on every engine.
+"""Finds the files of a run: looks at folders, tables with a log and topics now and then, on every engine.
 
 The checkpoint records the files that are not new (`Arrivals`), so a run continues after one on another engine. Records
 of topics are fetched into files first.
@@ -13,9 +13,9 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.connectors.formats.source import InputFile
 from cedilla.runtime.epochs.checkpoint.arrivals import Arrivals, Found
 from cedilla.runtime.epochs.checkpoint.read_files import last_batch
-from cedilla.runtime.epochs.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.epochs.pipeline.executor import Executor
 from cedilla.runtime.epochs.pipeline.source_folders import SourceFolders
+from cedilla.runtime.epochs.pipeline.table_sources import TableSources
 
 _POLL_SECONDS, _MIN_SECONDS = 0.1, 0.01
 _PAUSE = 30
@@ -49,7 +49,7 @@ def drive(
 
     for note in executor.checkpoint.folders.notes:
         tell(note)
-    tables = DeltaSources.of(executor.plan, executor.checkpoint.path, executor.files, tell)
+    tables = TableSources.of(executor.plan, executor.checkpoint.path, executor.files, tell, executor.fields)
     in_folders = [s for s in streams if not s.is_topic]
     recorded = executor.checkpoint.folders
     folders = SourceFolders(

@@ -14,6 +14,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.connectors.formats.parquet.row_groups import is_of_texts
 from cedilla.runtime.connectors.formats.sinks.callback import OnEpoch
+from cedilla.runtime.connectors.records.field_names import FieldNames
 from cedilla.runtime.connectors.storage.engine_failures import refusal
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.topics.query_topics import Topics
@@ -60,6 +61,8 @@ class Executor:
     consent: Consent = at_once
     """Returns True if an edited query may continue."""
     topics: Topics = field(factory=Topics)
+    fields: dict[str, FieldNames] = field(factory=dict[str, FieldNames])
+    """The names of the fields of tables, by source, which looks at their logs find."""
     last: Commit = field(init=False)
     notes: tuple[str, ...] = field(init=False)
     """Messages for the next epoch."""
@@ -89,7 +92,14 @@ class Executor:
         plan = self.plan = self.topics.known(self._tables.of(self.plan))
         self._changes = ChangeStreamSearch(self.files)
         self._cursor = BatchCursor(
-            spark, plan, files, self.topics, self._tables, search, self.files_per_epoch
+            spark,
+            plan,
+            files,
+            self.topics,
+            self._tables,
+            search,
+            self.files_per_epoch,
+            fields=self.fields,
         )
         opened = open_checkpoint(spark, plan, self.checkpoint, jobs, self.on_epoch, self.consent)
         self.last, self.notes, self.journal = opened.last, opened.notes, opened.journal

@@ -14,7 +14,7 @@ from cedilla.runtime.connectors.storage.folder_tree import NO_FILES, FolderTree,
 from cedilla.runtime.epochs.checkpoint.arrivals import Found
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.epochs.options.places import no_folder
-from cedilla.runtime.epochs.pipeline.delta_sources import DeltaSources
+from cedilla.runtime.epochs.pipeline.table_sources import TableSources
 
 
 @define(eq=False)
@@ -25,7 +25,7 @@ class SourceFolders:
     files: Files
     plan: Plan
     streams: Sequence[Source]
-    tables: DeltaSources
+    tables: TableSources
     known: KnownFolders
     tell: Callable[[str], None]
     is_once: bool = False
@@ -41,7 +41,7 @@ class SourceFolders:
         """The files of each stream; nothing of one that lacks a folder, or its markers would overtake its tuples. The
         same object as before where nothing has changed.
 
-        Raises `DiagnosticError`: RQ345, RQ401, and what `DeltaSources.look` raises.
+        Raises `DiagnosticError`: RQ345, RQ401, and what `TableSources.look` raises.
         """
         self.cost = 0.0
         for stream in self.streams:

@@ -108,10 +108,12 @@ def _of_files(path: str) -> Sample:
     if not Path(path).exists():
         hint = "a file or a folder on this machine, or a topic, `host:9092/topic`"
         raise failure("RQ410", f"{path} does not exist", hint=hint)
+    table = None
     if is_delta(path):
-        from cedilla.runtime.connectors.formats.parquet.local_tables import table_files
+        from cedilla.runtime.connectors.formats.parquet.local_tables import local_table
 
-        files, format_ = [*table_files(path, path)], "delta"
+        table = local_table(path, path, "delta")
+        files, format_ = [*table.times], "delta"
     else:
         files = [file for file in files_of(path) if file.stat().st_size]
         formats = {file: format_of(file) for file in files}
@@ -123,7 +125,8 @@ def _of_files(path: str) -> Sample:
     chosen = _spread(files)
     most = MAX_ROWS // max(len(chosen), 1)
     for number, file in enumerate(chosen):
-        _add(sample, number, lines_in(file, format_), most)
+        lines = lines_in(file, format_) if table is None else table.lines(file)
+        _add(sample, number, lines, most)
     sample.is_whole = sample.is_whole and len(chosen) == len(files)
     return sample
 

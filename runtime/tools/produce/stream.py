@@ -235,7 +235,9 @@ class Stream:
         if is_delta(self.name):
             hint = "a job that appends to it; a folder of markers: `--markers FOLDER`"
             raise failure(
-                "RQ435", f"{self.name} is a Delta table, into which no lines are written", hint=hint
+                "RQ435",
+                f"{self.name} is a Delta table, into which no lines are written",
+                hint=hint,
             )
         if not (kind.has_objects or kind.has_requests or kind.columnar):
             message = f"the query reads {self.name} as {kind.name}, and only lines of JSON are written here"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from copy import copy
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
@@ -19,6 +19,9 @@ from cedilla.runtime.connectors.records.tuple_lines import tuples_of
 from cedilla.runtime.connectors.topics.topic_lines import RecordedTopic, place_of
 from cedilla.runtime.control.schemas.importer import importers
 from cedilla.runtime.tools.simulation.inputs import Input, is_marker, keys_of_file, parsed, with_keys
+
+if TYPE_CHECKING:
+    from cedilla.runtime.connectors.formats.parquet.local_tables import LocalTable
 
 Offsets = Mapping[str, Mapping[int, int]]
 """Source -> partition of its topic -> the offset up to which records are read, excluded."""
@@ -87,16 +90,19 @@ class SimulatedSources:
         if source.name in self.topics:
             yield from (partial(self._records, source, n) for n in self.ends[source.name])
             return
-        allowed, data = self.plan.allowed, None
+        allowed, table = self.plan.allowed, None
         if source.format_kind.is_table:
-            from cedilla.runtime.connectors.formats.parquet.local_tables import table_files
+            from cedilla.runtime.connectors.formats.parquet.local_tables import local_table
 
             skips = self.plan.settings["gaps"] == "skip"
-            data = table_files(source.path, source.name, allowed=allowed, skips=skips)
+            table = local_table(
+                source.path, source.name, source.format, allowed=allowed, skips=skips, hidden=source.paths
+            )
+        data = None if table is None else table.times
         for file, is_markers in stream_files(
             source.path, source.markers, by_name=source.by_name, allowed=allowed, data=data
         ):
-            yield partial(_lines, source, file, self.plan.longest_line, is_markers=is_markers)
+            yield partial(_lines, source, table, file, self.plan.longest_line, is_markers=is_markers)
 
     def _records(self, source: Source, partition: int) -> Iterator[Input]:
         topic, (begin, end) = self.topics[source.name], self.ends[source.name][partition]
@@ -110,9 +116,14 @@ class SimulatedSources:
                 yield evolve(read, item=item)
 
 
-def _lines(source: Source, file: Any, longest: int, *, is_markers: bool) -> Iterator[Input]:
-    keys = {} if is_markers else keys_of_file(source, file)
-    lines = lines_in(file, "json" if is_markers else source.format, _names(source), longest)
+def _lines(
+    source: Source, table: LocalTable | None, file: Any, longest: int, *, is_markers: bool
+) -> Iterator[Input]:
+    if table is not None and not is_markers:
+        keys, lines = table.keys[file], table.lines(file)
+    else:
+        keys = {} if is_markers else keys_of_file(source, file)
+        lines = lines_in(file, "json" if is_markers else source.format, _names(source), longest)
     for line in lines if is_markers else tuples_of(lines, source):
         read = parsed(source, line)
         if source.markers_only and not is_markers and is_marker(read.item) and not line.is_header:

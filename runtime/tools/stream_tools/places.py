@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -17,6 +18,9 @@ from cedilla.runtime.connectors.records.table_folders import is_delta
 from cedilla.runtime.connectors.records.tuple_lines import tuples_of
 from cedilla.runtime.connectors.topics.topic_lines import RecordedTopic, place_of
 from cedilla.runtime.tools.stream_tools.schema import SAMPLE, Schema, inferred_schema
+
+if TYPE_CHECKING:
+    from cedilla.runtime.connectors.formats.parquet.local_tables import LocalTable
 
 
 @frozen
@@ -70,18 +74,21 @@ def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
         if name.endswith(".rq") and Path(name).is_file():
             hint = f"name the folder or file of its data, and the query by `--query {name}`"
             raise failure("RQ410", f"{name} is a query, not a stream", hint=hint)
-    data = None
+    table = None
     if is_delta(path):
-        from cedilla.runtime.connectors.formats.parquet.local_tables import table_files
+        from cedilla.runtime.connectors.formats.parquet.local_tables import local_table
 
-        data = table_files(path, path)
-    files = stream_files(path, markers, data=data)
-    return chain.from_iterable(_lines(path, file, only_markers=only) for file, only in files)
+        table = local_table(path, path, "delta")
+    files = stream_files(path, markers, data=None if table is None else table.times)
+    return chain.from_iterable(_lines(path, table, file, only_markers=only) for file, only in files)
 
 
-def _lines(path: str, file: Path, *, only_markers: bool) -> Iterator[Line]:
-    keys = {} if only_markers else keys_below(path, file)
-    for line in lines_in(file):
+def _lines(path: str, table: LocalTable | None, file: Path, *, only_markers: bool) -> Iterator[Line]:
+    if table is None or only_markers:
+        keys, lines = {} if only_markers else keys_below(path, file), lines_in(file)
+    else:
+        keys, lines = table.keys[file], table.lines(file)
+    for line in lines:
         yield evolve(line, only_markers=only_markers, keys=keys) if only_markers or keys else line
 
 

@@ -1,27 +1,37 @@
-"""Reads the log of a Delta table: the files that each version has added, for streams that read a growing table, and
-for the page, which shows the newest rows of an output.
+"""Reads the log of a Delta table: for streams that read a growing table, and for the page, which shows the newest rows
+of an output.
 
 A version is one file of JSON Lines, named by its number, that appears as a whole (Delta's protocol, "Delta Log
-Entries"). Only growing tables are supported. Versions that remove rows, and tables with values outside their files, are
-refused.
+Entries"). With column mapping, files know a field by its id or by a name of their own ("Column Mapping").
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from datetime import datetime
+from typing import Any, ClassVar
 from urllib.parse import unquote
 
 import pyarrow as pa
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
-from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.connectors.formats.parquet.table_log import (
+    FIRST,
+    Added,
+    LogEntry,
+    Partition,
+    TableFields,
+    TableLog,
+    moment_text,
+)
+from cedilla.runtime.connectors.records.field_names import OWN_NAMES, Field, FieldNames
 from cedilla.runtime.connectors.records.foreign import json_value
 from cedilla.runtime.connectors.storage.delta import EPOCH_KEY, opened_table, table_refusals
-from cedilla.runtime.connectors.storage.files import Files, FoundFile, name_of
+from cedilla.runtime.connectors.storage.files import FoundFile, name_of
 
 _ENTRY = re.compile(r"(\d{20})\.json")
 _FEATURES = frozenset(
@@ -29,61 +39,77 @@ _FEATURES = frozenset(
         "deletionVectors",
         "timestampNtz",
         "typeWidening",
+        "typeWidening-preview",
         "v2Checkpoint",
         "vacuumProtocolCheck",
         "columnMapping",
     }
 )
 """Features that a reader of plain files supports; for some, the entries show if a table uses them."""
+_MAPPING = "delta.columnMapping."
 
 
 @frozen
-class LogEntry:
-    """An existing version: its number and its file."""
+class DeltaLog(TableLog):
+    """The log of a Delta table."""
 
-    version: int
-    file: FoundFile
-
-
-@frozen
-class DeltaLog:
-    """The log of the table that a source reads."""
-
-    files: Files
-    source: str
-    table: str = field(converter=lambda path: path.rstrip("/"))
+    format: ClassVar[str] = "delta"
+    kept_by: ClassVar[str] = "`delta.logRetentionDuration`"
 
     def entries(self) -> list[LogEntry]:
-        """Returns the existing versions in order. Raises `DiagnosticError` RQ439 if there is no log."""
         named = ((_ENTRY.fullmatch(name_of(f.path)), f) for f in self.files.list(f"{self.table}/_delta_log"))
-        entries = sorted((LogEntry(int(n[1]), f) for n, f in named if n), key=lambda entry: entry.version)
-        if not entries:
+        numbered = sorted(((int(n[1]), f) for n, f in named if n), key=lambda entry: entry[0])
+        if not numbered:
             message = f"{self.table}, which stream `{self.source}` reads, is not a Delta table: it has no log"
             raise failure(
                 "RQ439", message, hint="the folder that contains `_delta_log`; a table without rows is fine"
             )
-        return entries
+        return [LogEntry(number, number - 1, file.modified, file.path) for number, file in numbered]
 
-    def identity(self, entry: LogEntry) -> str | None:
-        """Returns the id of the table if a version contains it, as the first one does."""
-        with self._of_version(entry):
-            ids = ((action.get("metaData") or {}).get("id") for action in self._actions(entry))
+    def identity(self, entries: Sequence[LogEntry]) -> str | None:
+        with self._of_version(entries[0]):
+            ids = ((action.get("metaData") or {}).get("id") for action in self._actions(entries[0]))
             return next((str(id_) for id_ in ids if id_), None)
 
-    def added(self, entry: LogEntry) -> tuple[list[FoundFile], str | None]:
-        """Returns the files that a version adds, with the modification time of its entry, and its effect on existing
-        rows as text (`None` without effect). Raises `DiagnosticError`: RQ439, RQ472."""
+    def present(self, entries: Sequence[LogEntry]) -> TableFields:
+        for entry in reversed(entries):
+            with self._of_version(entry):
+                listed = [a["metaData"] for a in self._actions(entry) if a.get("metaData")]
+                if listed:
+                    return self._with_metadata(TableFields(), entries[-1].version, listed[-1])[0]
+        if entries[0].parent == FIRST:
+            return TableFields()
+        opened = opened_table(self.table, entries[-1].version)
+        with table_refusals(self.table), self._of_version(entries[-1]):
+            return self._with_metadata(TableFields(), entries[-1].version, _metadata_of(opened))[0]
+
+    def added(self, entry: LogEntry, fields: TableFields) -> Added:
+        notes: list[str] = []
         with self._of_version(entry):
             actions = [*self._actions(entry)]
             for action in actions:
-                self._check(action.get("protocol") or {}, action.get("metaData") or {})
+                self._check(action.get("protocol") or {})
+                if metadata := action.get("metaData"):
+                    fields, more = self._with_metadata(fields, entry.version, metadata)
+                    notes += more
             changes = [(kind, a[kind]) for a in actions for kind in ("add", "remove") if a.get(kind)]
-            files = [a for kind, a in changes if kind == "add" and a["dataChange"]]
+            adds = [a for kind, a in changes if kind == "add" and a["dataChange"]]
             removed = any(kind == "remove" and a.get("dataChange", True) for kind, a in changes)
-            taken = [self._listed_file(a["path"], entry.file.modified, a["size"]) for a in files]
+            files = [
+                self._listed_file(
+                    a["path"],
+                    entry.modified,
+                    a["size"],
+                    self._keys_of(a.get("partitionValues"), fields, entry),
+                )
+                for a in adds
+            ]
+        change = None
         if removed:
-            return taken, "rewrites rows" if taken else "deletes rows"
-        return taken, "deletes rows" if any(a.get("deletionVector") for a in files) else None
+            change = "rewrites rows" if files else "deletes rows"
+        elif any(a.get("deletionVector") for a in adds):
+            change = "deletes rows"
+        return Added(files, change, fields, notes)
 
     def epochs(self) -> Iterator[tuple[int, list[FoundFile]]]:
         """Yields the epochs that a run has written as versions of the table, newest first, with their files that are
@@ -94,12 +120,35 @@ class DeltaLog:
                 infos = [action["commitInfo"] for action in actions if action.get("commitInfo")]
                 numbers = [int(info[EPOCH_KEY]) for info in infos if EPOCH_KEY in info]
                 adds = [action["add"] for action in actions if numbers and action.get("add")]
-                added = [self._listed_file(add["path"], entry.file.modified, add["size"]) for add in adds]
+                added = [self._listed_file(add["path"], entry.modified, add["size"]) for add in adds]
             if numbers:
                 yield numbers[0], [file for file in added if self.files.exists(file.path)]
 
+    def snapshot(self, entry: LogEntry, fields: TableFields) -> tuple[list[FoundFile], TableFields]:
+        opened = opened_table(self.table, entry.version)
+        with table_refusals(self.table):
+            metadata = _metadata_of(opened)
+            added = pa.table(opened.get_add_actions(flatten=False)).to_pylist()
+            has_deletions = any(batch.num_rows for batch in opened.deletion_vectors())
+        if has_deletions:
+            raise self.refused(
+                f"has lost its first versions, and its files in version {entry.version} contain rows that are deleted",
+                "`REORG TABLE ... APPLY (PURGE)` writes them without these rows; then a new checkpoint",
+            )
+        with self._of_version(entry):
+            fields, _ = self._with_metadata(fields, entry.version, metadata)
+            in_log = {of.name: name for name, of in fields.partitions.items()}
+            files: list[FoundFile] = []
+            for add in added:
+                values = {in_log[name]: _text(value) for name, value in (add.get("partition") or {}).items()}
+                keys = self._keys_of(values, fields, entry)
+                files.append(
+                    self._listed_file(add["path"], add["modification_time"], add["size_bytes"], keys)
+                )
+            return files, fields
+
     def _actions(self, entry: LogEntry) -> Iterator[Any]:
-        lines = self.files.read(entry.file.path).split("\n")
+        lines = self.files.read(entry.path).split("\n")
         return (json_value(line) for line in lines if line.strip())
 
     @contextmanager
@@ -112,22 +161,9 @@ class DeltaLog:
             hint = "its entry in `_delta_log`, as Delta's protocol has it"
             raise failure("RQ439", message, hint=hint) from None
 
-    def snapshot(self, entry: LogEntry) -> list[FoundFile]:
-        """Returns the files of the table at a version whose predecessors have left the log, older files first. Raises
-        `DiagnosticError`: RQ431, RQ471, RQ472."""
-        opened = opened_table(self.table, entry.version)
-        with table_refusals(self.table):
-            metadata = opened.metadata()
-            added = pa.table(opened.get_add_actions(flatten=True)).to_pylist()
-        self._check(
-            {}, {"partitionColumns": metadata.partition_columns, "configuration": metadata.configuration}
-        )
-        with self._of_version(entry):
-            return [
-                self._listed_file(add["path"], add["modification_time"], add["size_bytes"]) for add in added
-            ]
-
-    def _listed_file(self, path: str, modified: int, size: Any) -> FoundFile:
+    def _listed_file(
+        self, path: str, modified: int, size: Any, keys: Mapping[str, str | None] | None = None
+    ) -> FoundFile:
         """Returns a file of the table. Raises `ValueError` for a path or a size that no file has."""
         name = unquote(path)
         if not name or b"\0" in os.fsencode(name):
@@ -136,58 +172,87 @@ class DeltaLog:
             raise ValueError(f"{path} has no size")
         whole = name if re.match(r"[a-zA-Z][\w+.-]*:/|/", name) else f"{self.table}/{name}"
         self.files.check_inside(whole, self.table)
-        return FoundFile(self.files.absolute(whole), modified, size)
+        return FoundFile(self.files.absolute(whole), modified, size, keys)
 
-    def growth(self, *, skips: bool) -> list[FoundFile]:
-        """Returns the files of all present versions in order, each at the time of its version. `skips`: passes over
-        versions that take rows back, for which it otherwise raises as `changed` does."""
-        first, *later = self.entries()
-        files = (
-            sorted(self.snapshot(first), key=lambda file: (file.modified, file.path)) if first.version else []
-        )
-        moment = max((file.modified for file in files), default=0)
-        for entry in later if first.version else (first, *later):
-            added, change = self.added(entry)
-            if change is not None and not skips:
-                raise self.changed(entry.version, change)
-            moment = max(entry.file.modified, moment + 1)
-            files += [evolve(file, modified=moment) for file in added if change is None]
-        return files
+    def _keys_of(
+        self, values: Mapping[str, Any] | None, fields: TableFields, entry: LogEntry
+    ) -> Mapping[str, str | None]:
+        """Returns the values of partitions as texts of the stream's fields; an empty text is no value."""
+        texts: dict[str, str | None] = {}
+        for name, value in (values or {}).items():
+            text = None if value is None or value == "" else str(value)
+            is_moment = name in fields.partitions and fields.partitions[name].type.startswith("timestamp")
+            texts[name] = moment_text(text) if text is not None and is_moment else text
+        return self.keys(texts, fields, version=str(entry.version))
 
-    def _check(self, protocol: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-        """Raises `DiagnosticError` RQ472 if a table contains values that its files do not show."""
-        columns = ", ".join(metadata.get("partitionColumns", ()))
-        mapping = metadata.get("configuration", {}).get("delta.columnMapping.mode", "none")
-        unknown = sorted(set(protocol.get("readerFeatures") or ()) - _FEATURES)
-        if columns:
-            self._refuse(f"is partitioned by {columns}, and its files do not have these columns")
-        if mapping != "none":
-            self._refuse("has other names for its columns than its files (`delta.columnMapping.mode`)")
-        if unknown:
-            self._refuse(f"asks for {', '.join(unknown)}, which Cedilla does not know")
+    def _with_metadata(
+        self, fields: TableFields, version: int, metadata: Mapping[str, Any]
+    ) -> tuple[TableFields, list[str]]:
+        """Returns the fields after a version with metadata, and notes on names. Raises `DiagnosticError` RQ472 if the
+        table no longer says which column is which."""
+        mode = metadata.get("configuration", {}).get(f"{_MAPPING}mode", "none")
+        if mode not in ("none", "name", "id"):
+            raise self.refused(f"has the column mapping `{mode}`", "the mapping `name` or `id`")
+        schema = metadata.get("schemaString")
+        of = [_field(stored, mode) for stored in json_value(schema)["fields"]] if schema else []
+        kinds = {name: (own, kind) for name, own, kind in of}
+        columns = metadata.get("partitionColumns") or ()
+        partitions = {
+            name: Partition(own.key, own.name, kind)
+            for name, (own, kind) in kinds.items()
+            if own.name in columns
+        }
+        is_mapped = fields.names.names is not None
+        if version <= fields.up_to:  # the names are those of a later version
+            return evolve(fields, partitions=partitions), []
+        if mode == "none":
+            if is_mapped:
+                raise self.refused(
+                    "has given up its column mapping, so its files do not say which field was which",
+                    "a new checkpoint, with other outputs",
+                )
+            return TableFields(OWN_NAMES, partitions, version), []
+        own_fields = [own for _, own, _ in of]
+        if not is_mapped:
+            names = FieldNames.of(own_fields, by_id=mode == "id")
+            return TableFields(names, partitions, version), []
+        return self.next_fields(fields, version, own_fields, partitions)
 
-    def _refuse(self, why: str) -> None:
-        hint = "a table with plain columns, into which a job writes what is new"
-        raise failure("RQ472", f"{self.table}, which stream `{self.source}` reads, {why}", hint=hint)
+    def _check(self, protocol: Mapping[str, Any]) -> None:
+        """Raises `DiagnosticError` RQ472 if a table asks its readers for more than this one has."""
+        if unknown := sorted(set(protocol.get("readerFeatures") or ()) - _FEATURES):
+            which = ", ".join(unknown)
+            hint = f"`ALTER TABLE ... DROP FEATURE {unknown[0]}`; or a table without it, which a job fills"
+            raise self.refused(f"asks for {which}, which Cedilla does not know", hint)
 
-    def gone(self, versions: Iterable[int]) -> DiagnosticError:
-        """Returns RQ439: versions that were not read have left the log."""
-        first, *rest = versions
-        which = f"version {first} has" if not rest else f"versions {first} to {rest[-1]} have"
-        message = f"{which} left the log of {self.table} before stream `{self.source}` has read them"
-        hint = "a new checkpoint, with other outputs; `delta.logRetentionDuration` keeps the log for longer"
-        return failure("RQ439", message, hint=hint)
 
-    def other(self) -> DiagnosticError:
-        """Returns RQ452: the table is not the one that was read before."""
-        message = f"{self.table} of stream `{self.source}` is not the table that was read: its id is another"
-        return failure("RQ452", message, hint="that table; or a new checkpoint with other outputs")
+def _field(stored: Mapping[str, Any], mode: str) -> tuple[str, Field, str]:
+    """Returns a field of a schema: the name that the log uses for it, the field, and its type."""
+    metadata = stored.get("metadata") or {}
+    name, kind = stored["name"], stored["type"]
+    physical, id_ = metadata.get(f"{_MAPPING}physicalName", name), str(metadata.get(f"{_MAPPING}id", ""))
+    key = id_ if mode == "id" else name if mode == "none" else physical
+    return key if mode == "none" else physical, Field(key, id_, name), kind if isinstance(kind, str) else ""
 
-    def changed(self, version: int, what: str) -> DiagnosticError:
-        """Returns RQ438: a version does more than add rows."""
-        message = f"version {version} of {self.table} {what} that stream `{self.source}` may have read"
-        hint = (
-            "`--set gaps=skip` continues after it: rows that were read remain, and rows that it adds are not read; "
-            "a new checkpoint, with other outputs, reads the current table"
-        )
-        return failure("RQ438", message, hint=hint)
+
+def _metadata_of(opened: Any) -> Mapping[str, Any]:
+    """Returns the metadata of a table that the library has opened, as an entry of a log has it."""
+    metadata = opened.metadata()
+    return {
+        "configuration": metadata.configuration,
+        "partitionColumns": metadata.partition_columns,
+        "schemaString": opened.schema().to_json(),
+    }
+
+
+def _text(value: Any) -> str | None:
+    """Returns a value of a partition as an entry of a log has it."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return str(value).lower()
+        case datetime():
+            return value.replace(tzinfo=None).isoformat()
+        case _:
+            return str(value)

@@ -22,6 +22,7 @@ from cedilla.runtime.connectors.formats.parquet.types import (
     has_halves,
     repeated,
 )
+from cedilla.runtime.connectors.records.field_names import OWN_NAMES, FieldNames
 from cedilla.runtime.connectors.records.foreign import DAMAGED, UNREADABLE_HINT, Unreadable, damage_told
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.storage.parquet import (
@@ -50,7 +51,8 @@ class Footer:
 
     `columns`: name -> type. `ranges`: name -> values, if statistics give them. `marked`: the file may contain a marker.
     `problem`: the reason why the file cannot be read, with its `code` and `hint`; the rest is then empty. `groups`: its
-    row groups. `has_halves`: it has half floats, so no scan of the engine reads it.
+    row groups. `has_halves`: it has half floats, so no scan of the engine reads it. `stored`: the names in the file of
+    columns that have another one in the stream, under which `columns` and `ranges` have them.
     """
 
     rows: int = 0
@@ -62,6 +64,11 @@ class Footer:
     hint: str = UNREADABLE_HINT
     groups: tuple[RowGroup, ...] = field(default=(), repr=False)
     has_halves: bool = False
+    stored: Mapping[str, str] = {}
+
+    def column(self, name: str) -> str:
+        """Returns the name in the file of a column of the stream."""
+        return self.stored.get(name, name)
 
 
 def row_count(files: Files, path: str) -> int:
@@ -69,9 +76,9 @@ def row_count(files: Files, path: str) -> int:
     return own_metadata(files, path).num_rows
 
 
-def read_footers(spark: SparkSession, paths: Sequence[str]) -> list[Footer]:
-    """Returns the footer of each file."""
-    read = partial(_read, Files(), _settings(spark))
+def read_footers(spark: SparkSession, paths: Sequence[str], names: FieldNames = OWN_NAMES) -> list[Footer]:
+    """Returns the footer of each file. `names`: those that columns have in the stream."""
+    read = partial(_read, Files(), _settings(spark), names)
     if len(paths) <= 1:
         return [read(path) for path in paths]
     with ThreadPoolExecutor(THREADS) as threads:
@@ -92,7 +99,7 @@ def _is_set(spark: SparkSession, name: str, default: str) -> bool:
     return str(spark.conf.get(name, default)).lower() == "true"
 
 
-def _read(files: Files, settings: Settings, path: str) -> Footer:
+def _read(files: Files, settings: Settings, names: FieldNames, path: str) -> Footer:
     try:
         metadata = read_metadata(files, path)
     except Unreadable as error:
@@ -104,14 +111,19 @@ def _read(files: Files, settings: Settings, path: str) -> Footer:
         return Footer(problem=problem, code=refused.code, hint=hint)
     try:
         with damage_told():
-            return _footer(metadata, columns_of(metadata.schema, settings))
+            return _footer(metadata, columns_of(metadata.schema, settings), names)
     except Unreadable as error:
         return Footer(problem=f"its footer is damaged ({error})")
 
 
-def _footer(metadata: Metadata, columns: Mapping[str, Column]) -> Footer:
+def _footer(metadata: Metadata, columns: Mapping[str, Column], names: FieldNames) -> Footer:
     if (name := _repeated(metadata.schema)) is not None:
         return Footer(problem=f"two of its columns have the name `{name}`", code=REPEATED, hint=REPEATED_HINT)
+    stored: Mapping[str, str] = {}
+    if names != OWN_NAMES:
+        own = names.columns(metadata.schema.to_arrow_schema())
+        columns = {name: columns[column] for column, name in own.items()}
+        stored = {name: column for column, name in own.items() if column != name}
     kinds = {name: column.kind for name, column in columns.items()}
     for name in MARKERS:
         if not isinstance(kind := kinds.get(name, StringType()), StringType | NullType):
@@ -135,6 +147,7 @@ def _footer(metadata: Metadata, columns: Mapping[str, Column]) -> Footer:
         marked,
         groups=row_groups_of(metadata),
         has_halves=has_halves(metadata.schema),
+        stored=stored,
     )
 
 

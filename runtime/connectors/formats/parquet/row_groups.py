@@ -80,29 +80,40 @@ def parts_of(file: InputFile, number: int, groups: Sequence[RowGroup], size: int
 
 
 def frame_of_parts(
-    spark: SparkSession, parts: Sequence[Part], schema: StructType, *, is_tested: bool
+    spark: SparkSession,
+    parts: Sequence[Part],
+    schema: StructType,
+    stored: Mapping[str, str],
+    *,
+    is_tested: bool,
 ) -> DataFrame:
-    """Returns columns of files, with `$file`, `$position` and `$bad`, one task for each part; in no order. Unless it
-    `is_tested`, a text that is not UTF-8 fails the task with RQ321."""
+    """Returns columns of files, with `$file`, `$position` and `$bad`, one task for each part; in no order. `stored`:
+    columns with another name in the files. Unless it `is_tested`, a text that is not UTF-8 fails the task with
+    RQ321."""
     fields = [(field.name, arrow_of(field.dataType)) for field in schema]
     placed = pa.schema([*fields, (FILE, pa.string()), (POSITION, pa.int64()), (BAD, pa.string())])
-    return _Rows(tuple(parts), placed, is_tested).frame(spark)
+    return _Rows(tuple(parts), placed, stored, is_tested).frame(spark)
 
 
 @frozen
 class _Rows(PartReader[Part]):
-    """The rows of parts, with `$file`, `$position` and `$bad`."""
+    """The rows of parts, with `$file`, `$position` and `$bad`. `stored`: that of `Footer`."""
 
+    stored: Mapping[str, str]
     is_tested: bool
 
     def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
         fields = list(self.schema)[:-3]
         names = [field.name for field in fields]
+        own = [self.stored.get(name, name) for name in names]
         position = part.number * NEXT_FILE + part.index
         try:
-            for batch in _batches(part.file.path, names, range(part.begin, part.end)):
+            for batch in _batches(part.file.path, own, range(part.begin, part.end)):
                 if count := batch.num_rows:
-                    columns = [_as_spark_has_it(batch.column(field.name), field.type) for field in fields]
+                    columns = [
+                        _as_spark_has_it(batch.column(name), field.type)
+                        for name, field in zip(own, fields, strict=True)
+                    ]
                     bad = [_Bad(name, column.bad) for name, column in zip(names, columns, strict=True)]
                     places = pa.array(np.arange(position, position + count))
                     placed = [pa.repeat(part.file.uri, count), places, self._reasons(part, bad, count)]
@@ -147,13 +158,13 @@ class FoundRow:
     problem: str | None = None
 
 
-def markers_in(path: str, names: Sequence[str]) -> list[FoundRow]:
-    """Returns the rows of a file with a value in one of some marker columns, of the first such column. Raises
-    `Unreadable`."""
+def markers_in(path: str, names: Mapping[str, str]) -> list[FoundRow]:
+    """Returns the rows of a file with a value in one of some marker columns, of the first such column. `names`: each
+    with its name in the file. Raises `Unreadable`."""
     markers: list[FoundRow] = []
     index = 0
-    for batch in _batches(path, names):
-        columns = {name: _as_spark_has_it(batch.column(name), pa.string()) for name in names}
+    for batch in _batches(path, [*names.values()]):
+        columns = {name: _as_spark_has_it(batch.column(own), pa.string()) for name, own in names.items()}
         for row in _rows_with_values([column.values for column in columns.values()]):
             name, column = next((n, column) for n, column in columns.items() if column.values[row].is_valid)
             markers.append(FoundRow(name, column.values[row].as_py(), index + row, column.bad.get(row)))
@@ -161,9 +172,10 @@ def markers_in(path: str, names: Sequence[str]) -> list[FoundRow]:
     return markers
 
 
-def values_in(path: str, names: Sequence[str], first: int, last: int) -> Members:
+def values_in(path: str, names: Mapping[str, str], first: int, last: int) -> Members:
     """Returns the number of rows of each text, whole number or truth value in columns of a file, in the rows from
-    `first` on and before `last`. Reads no more of a column with very many values. Raises `Unreadable`.
+    `first` on and before `last`. `names`: each with its name in the file. Reads no more of a column with very many
+    values. Raises `Unreadable`.
 
     Texts are counted by their numbers in the file's own dictionary, so that a row costs some nanoseconds.
     """
@@ -171,7 +183,7 @@ def values_in(path: str, names: Sequence[str], first: int, last: int) -> Members
     with (
         damage_told(),
         Files().open(path) as stream,
-        parquet.ParquetFile(stream, read_dictionary=[*names]) as file,
+        parquet.ParquetFile(stream, read_dictionary=[*names.values()]) as file,
     ):
         begin = 0
         for number, group in enumerate(row_groups_of(file.metadata)):
@@ -180,9 +192,10 @@ def values_in(path: str, names: Sequence[str], first: int, last: int) -> Members
             wanted = [name for name, counts in members.items() if counts is not None]
             if low >= high or not wanted:
                 continue
-            rows = file.read_row_group(number, columns=wanted, use_threads=False).slice(low, high - low)
+            own = [names[name] for name in wanted]
+            rows = file.read_row_group(number, columns=own, use_threads=False).slice(low, high - low)
             for name in wanted:
-                members[name] = summed((members[name], _of_kinds(value_counts(rows.column(name)))))
+                members[name] = summed((members[name], _of_kinds(value_counts(rows.column(names[name])))))
     return members
 
 

@@ -67,9 +67,11 @@ from cedilla.runtime.connectors.formats.source import (
     Types,
     quoted,
 )
+from cedilla.runtime.connectors.records.field_names import OWN_NAMES, FieldNames
 from cedilla.runtime.connectors.records.foreign import Unreadable
 from cedilla.runtime.connectors.records.marker import NEXT_FILE, MarkerLine
 from cedilla.runtime.connectors.records.near_markers import more_beside
+from cedilla.runtime.connectors.records.nested import Paths
 from cedilla.runtime.connectors.records.rejections import misfit
 from cedilla.runtime.connectors.storage.parquet import ColumnStatistics
 from cedilla.runtime.connectors.storage.stores import is_pattern, is_utf8, scheme_of
@@ -82,15 +84,31 @@ _CACHE_SIZE = 2 * MAX_FILES
 @frozen
 class _Group:
     """Files that one scan reads: their footers by their numbers in the slice, and the columns to read with their
-    types."""
+    types. `stored`: the columns with another name in the files, and that name."""
 
     columns: tuple[tuple[str, DataType], ...]
+    stored: tuple[tuple[str, str], ...]
     footers: Mapping[int, Footer]
 
     @property
     def schema(self) -> StructType:
         columns = ((name, kind) for name, kind in self.columns if not isinstance(kind, Unknown))
         return StructType([StructField(name, read_as(kind)) for name, kind in columns])
+
+    @property
+    def stored_schema(self) -> StructType:
+        """Returns the schema with the names of the files."""
+        stored = dict(self.stored)
+        return StructType([StructField(stored.get(of.name, of.name), of.dataType) for of in self.schema])
+
+    def named(self, scan: DataFrame) -> DataFrame:
+        """Returns the rows of the files with the names of the stream."""
+        if not self.stored:
+            return scan
+        stored = dict(self.stored)
+        return scan.selectExpr(
+            *(f"{quoted(stored.get(of.name, of.name))} AS {quoted(of.name)}" for of in self.schema)
+        )
 
     def is_in_range(self, name: str, type_: Type) -> bool:
         """Returns True if statistics of all files prove that the moments of a column are in the years 1 to 9999."""
@@ -106,10 +124,15 @@ class Parquet(ReadBySpark):
     malformed: ClassVar[str] = "a value is not of its attribute's type"
     columnar: ClassVar[bool] = True
 
-    def __init__(self) -> None:
+    def __init__(self, names: FieldNames = OWN_NAMES) -> None:
+        self._names = names
         self._seen: dict[str, Footer] = {}
         self._is_tested = False
         self._conditions: Conditions = ()
+
+    @property
+    def field_names(self) -> FieldNames:
+        return self._names
 
     def with_tests_of_texts(self) -> Parquet:
         changed = copy(self)
@@ -316,7 +339,8 @@ class Parquet(ReadBySpark):
         }
         frames: list[DataFrame] = []
         if scanned:
-            scan = spark.read.schema(group.schema).parquet(*(file.path for file in scanned.values()))
+            paths = (file.path for file in scanned.values())
+            scan = group.named(spark.read.schema(group.stored_schema).parquet(*paths))
             for name, condition in self._conditions:
                 if isinstance(dict(group.columns).get(name), StringType):
                     scan = scan.where(condition)
@@ -329,7 +353,7 @@ class Parquet(ReadBySpark):
         ]
         if parts:
             is_tested = of_messages or self._is_tested
-            rows = frame_of_parts(spark, parts, group.schema, is_tested=is_tested)
+            rows = frame_of_parts(spark, parts, group.schema, dict(group.stored), is_tested=is_tested)
             frames.append(rows.selectExpr(*expressions, f"`{FILE}`", f"`{POSITION}`"))
         return reduce(DataFrame.union, frames)
 
@@ -340,7 +364,7 @@ class Parquet(ReadBySpark):
         if len(self._seen) > _CACHE_SIZE:
             self._seen.clear()
         paths = [file.path for file in files]
-        footers = dict(zip(paths, read_footers(spark, paths), strict=True))
+        footers = dict(zip(paths, read_footers(spark, paths, self._names), strict=True))
         self._seen.update(footers)
         return footers
 
@@ -370,14 +394,17 @@ def _groups(
     footers: Mapping[int, Footer], wanted: Callable[[Footer], Sequence[str] | None]
 ) -> Iterator[_Group]:
     """Groups the files that have rows by the types of their wanted columns; `None`: excludes a file."""
-    footers_by_columns: dict[tuple[tuple[str, DataType], ...], dict[int, Footer]] = {}
+    footers_by_columns: dict[
+        tuple[tuple[tuple[str, DataType], ...], tuple[tuple[str, str], ...]], dict[int, Footer]
+    ] = {}
     for number, footer in footers.items():
         names = wanted(footer) if footer.rows else None
         if names is not None:
             kinds = ((name, footer.columns.get(name, NullType())) for name in names)
             columns = tuple((name, kind) for name, kind in kinds if not isinstance(kind, NullType))
-            footers_by_columns.setdefault(columns, {})[number] = footer
-    return (_Group(columns, of) for columns, of in footers_by_columns.items())
+            stored = tuple((name, own) for name, _ in columns if (own := footer.column(name)) != name)
+            footers_by_columns.setdefault((columns, stored), {})[number] = footer
+    return (_Group(*columns, of) for columns, of in footers_by_columns.items())
 
 
 def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
@@ -385,9 +412,12 @@ def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
     begin, problem = number * NEXT_FILE, footer.problem
     try:
         names = [name for name in MARKERS if isinstance(footer.columns.get(name), StringType)]
-        markers = markers_in(file.path, names) if footer.marked else []
+        own = {name: footer.column(name) for name in names}
+        markers = markers_in(file.path, own) if footer.marked else []
         beside = (
-            beside_markers(file.path, {marker.row: marker.column for marker in markers}) if markers else {}
+            beside_markers(file.path, {marker.row: own[marker.column] for marker in markers})
+            if markers
+            else {}
         )
     except Unreadable as error:
         problem, markers, beside = str(error), [], {}
@@ -415,7 +445,7 @@ def _members(files: Numbered, footers: Mapping[int, Footer], counted: Counted) -
 
     def of_file(number: int) -> Members:
         kinds, begin = footers[number].columns, number * NEXT_FILE
-        names = [n for n in counted.names if isinstance(kinds.get(n), AtomicType)]
+        names = {n: footers[number].column(n) for n in counted.names if isinstance(kinds.get(n), AtomicType)}
         return (
             values_in(files[number].path, names, counted.low - begin, counted.high - begin) if names else {}
         )
@@ -433,9 +463,25 @@ def _few(spark: SparkSession, rows: Sequence[tuple[object, ...]], **types: str) 
     return spark.range(0).selectExpr(*(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in types.items()))
 
 
-class DeltaFiles(Parquet):
-    """The files of Delta tables. Files in object stores are read like the table's log, with the account that the
-    library takes from its environment; Spark would need its own clients and settings."""
+class TableFiles(Parquet):
+    """The files of tables with a log. Files in object stores are read like the log, with the account that the library
+    takes from its environment; Spark would need its own clients and settings.
+
+    `paths`: those of attributes that are read from what the log says of a file.
+    """
+
+    def __init__(self, names: FieldNames = OWN_NAMES, paths: Paths | None = None) -> None:
+        super().__init__(names.hiding(paths or ()))
+        self._paths = paths or {}
+
+    @property
+    def paths(self) -> Paths:
+        return self._paths
+
+    def with_paths(self, paths: Paths) -> TableFiles:
+        changed = copy(self)
+        changed._paths = paths
+        return changed
 
     def is_scanned(self, spark: SparkSession, file: InputFile) -> bool:
         return super().is_scanned(spark, file) and scheme_of(file.path) in ("", "file", "hdfs")

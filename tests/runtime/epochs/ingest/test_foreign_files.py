@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.connectors.formats.parquet.delta_log import DeltaLog
+from cedilla.runtime.connectors.formats.parquet.table_log import TableFields
 from cedilla.runtime.connectors.records.record_files import one_line, record_of
 from cedilla.runtime.connectors.storage.files import Files, epoch_name
 from cedilla.runtime.epochs.checkpoint.inventory import quarantined
@@ -291,9 +292,10 @@ def test_a_damaged_page_of_parquet_is_a_code(spark: SparkSession, tmp_path: Path
 DEEP = '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"
 VERSION = """
 {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
-{"metaData": {"id": "x", "partitionColumns": [], "configuration": {}}}
-{"add": {"path": "1.parquet", "size": 10, "dataChange": true, "modificationTime": 5}}
-"""
+{"metaData": {"id": "x", "partitionColumns": ["a"], "configuration": {"delta.columnMapping.mode": "id"}, "schemaString":
+"{\\"fields\\": [{\\"name\\": \\"a\\", \\"type\\": \\"date\\", \\"metadata\\": {\\"delta.columnMapping.id\\": 1}}]}"}}
+{"add": {"path": "1.parquet", "size": 10, "dataChange": true, "partitionValues": {"a": "x"}}}
+""".replace("\nschema", "schema").replace('":\n', '": ')
 
 
 def log_with(folder: Path, content: bytes) -> DeltaLog:
@@ -307,7 +309,7 @@ def log_with(folder: Path, content: bytes) -> DeltaLog:
 def test_any_bytes_in_the_log_of_a_table_give_files_or_a_code(tmp_path: Path, seed: int) -> None:
     log = log_with(tmp_path, damaged(Random(seed), VERSION.encode()))
     (entry,) = log.entries()
-    for act in (lambda: log.identity(entry), lambda: log.added(entry)):
+    for act in (lambda: log.identity([entry]), lambda: log.added(entry, TableFields())):
         assert {error.code for error in errors_of(act)} <= {"RQ439", "RQ472"}
 
 
@@ -326,7 +328,8 @@ def added(path: str = "1.parquet", size: object = 10) -> str:
 def test_a_version_that_is_not_of_the_protocol_is_told(tmp_path: Path, content: str) -> None:
     log = log_with(tmp_path, content.encode())
     (entry,) = log.entries()
-    codes = {error.code for act in (log.identity, log.added) for error in errors_of(partial(act, entry))}
+    acts = (partial(log.identity, [entry]), partial(log.added, entry, TableFields()))
+    codes = {error.code for act in acts for error in errors_of(act)}
     assert codes == {"RQ439"}
 
 

@@ -17,9 +17,10 @@ from cedilla import Options, run
 from cedilla.compiler import compile_query
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.connectors.formats.parquet.delta_log import DeltaLog
+from cedilla.runtime.connectors.formats.parquet.table_log import TableFields
 from cedilla.runtime.connectors.storage.delta import load_deltalake
 from cedilla.runtime.connectors.storage.files import Files
-from cedilla.runtime.epochs.pipeline import delta_sources
+from cedilla.runtime.epochs.pipeline import table_sources
 from cedilla.runtime.epochs.pipeline.report import EpochReport
 from tests.kit.errors import error_of
 from tests.kit.stream import is_tuple, read_output
@@ -158,19 +159,10 @@ def test_markers_of_a_folder_stand_between_versions(spark: SparkSession, tmp_pat
     assert [row["t"] for row in table.run()] == [50.0, pytest.approx(50.0)]
 
 
-@pytest.mark.parametrize(
-    ("options", "code"), [({"partition_by": ["k"]}, "RQ472.*partitioned by k"), (None, "RQ439.*has no log")]
-)
-def test_what_is_no_plain_table_is_refused(
-    spark: SparkSession, tmp_path: Path, options: Row | None, code: str
-) -> None:
-    table = Table(spark, tmp_path)
-    if options is None:
-        (tmp_path / "r").mkdir()
-    else:
-        table.write({"k": 1, "t": 1.0}, **options)
-    with pytest.raises(DiagnosticError, match=code):
-        table.run()
+def test_a_folder_without_a_log_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    with pytest.raises(DiagnosticError, match=r"RQ439.*has no log"):
+        Table(spark, tmp_path).run()
 
 
 def test_an_entry_of_the_log_may_have_every_sign(tmp_path: Path) -> None:
@@ -179,9 +171,9 @@ def test_an_entry_of_the_log_may_have_every_sign(tmp_path: Path) -> None:
     entry.parent.mkdir()
     entry.write_text(json.dumps({"add": add}, ensure_ascii=False) + "\n", "utf-8")
     log = DeltaLog(Files(), "r", str(tmp_path))
-    files, effect = log.added(log.entries()[0])
-    assert [file.path.rpartition("/")[2] for file in files] == ["a.parquet"]
-    assert effect is None
+    added = log.added(log.entries()[0], TableFields())
+    assert [file.path.rpartition("/")[2] for file in added.files] == ["a.parquet"]
+    assert added.change is None
 
 
 def test_a_table_of_delta_is_no_table_of_a_query() -> None:
@@ -230,7 +222,7 @@ def test_markers_wait_for_versions_of_later_looks(
     gap: Table, monkeypatch: pytest.MonkeyPatch, files_per_epoch: int | None
 ) -> None:
     """A table with more new versions than one look reads."""
-    monkeypatch.setattr(delta_sources, "_MAX_VERSIONS", 1)
+    monkeypatch.setattr(table_sources, "_MAX_VERSIONS", 1)
     gap.text += "set gaps = skip;\n"
     gap.run(files_per_epoch=files_per_epoch)
     assert _values(gap) == [(1, 1.0), (2, 2.0), (3, 3.0), (4, 4.0)]

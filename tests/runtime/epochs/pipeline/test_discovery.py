@@ -23,11 +23,11 @@ from cedilla.runtime.engines.spark.memory import MemoryGrowth
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.epochs.options.options import Options
 from cedilla.runtime.epochs.pipeline import discovery
-from cedilla.runtime.epochs.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.epochs.pipeline.executor import Executor
 from cedilla.runtime.epochs.pipeline.load import load
 from cedilla.runtime.epochs.pipeline.program import MemoryLimitExceeded, start
 from cedilla.runtime.epochs.pipeline.source_folders import SourceFolders
+from cedilla.runtime.epochs.pipeline.table_sources import TableSources
 from tests.kit.lines import write_lines
 from tests.kit.stream import is_tuple, read_output
 from tests.kit.tiers import rest
@@ -45,7 +45,7 @@ def test_folders_are_not_looked_at_all_the_time() -> None:
         if time.monotonic() > ends:
             raise KeyboardInterrupt
 
-    tables = DeltaSources(SealedFiles(Files(), ""), {}, False, print)
+    tables = TableSources(SealedFiles(Files(), ""), {}, False, print, {})
     folders: Any = SimpleNamespace(look=look, tables=tables, cost=0.0)
     executor: Any = SimpleNamespace(topics=None, checkpoint=SimpleNamespace(check_there=lambda: None))
     with pytest.raises(KeyboardInterrupt):
@@ -87,7 +87,7 @@ def test_markers_do_not_overtake_tuples_that_come_while_folders_are_listed(
 
     files = _Busy(between)
     tables, known_folders = (
-        DeltaSources(SealedFiles(files, ""), {}, False, print),
+        TableSources(SealedFiles(files, ""), {}, False, print, {}),
         KnownFolders(str(tmp_path)),
     )
     folders = SourceFolders(files, plan, plan.sources, tables, known_folders, print)

@@ -12,8 +12,8 @@ from cedilla.runtime.connectors.records.lines import files_of
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolders
-from cedilla.runtime.epochs.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.epochs.pipeline.source_folders import SourceFolders
+from cedilla.runtime.epochs.pipeline.table_sources import TableSources
 from tests.kit.command import cedilla
 from tests.kit.tiers import tiered
 
@@ -70,7 +70,7 @@ def test_a_folder_that_becomes_a_table_later_is_refused_at_the_next_look(tmp_pat
     plan = compile_query(QUERY.format("parquet").replace('"y"', f'"{tmp_path}/y"')).plan
     (tmp_path / "y").mkdir()
     files = Files()
-    tables = DeltaSources(SealedFiles(files, ""), {}, False, print)
+    tables = TableSources(SealedFiles(files, ""), {}, False, print, {})
     folders = SourceFolders(files, plan, plan.sources, tables, KnownFolders(str(tmp_path)), print)
     assert not folders.look()["y"].data
     become_table(tmp_path / "y", "Hudi")
