@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from attrs import field, frozen
 
 from cedilla.compiler.explain.explanation import parameters_text, source_facts
+from cedilla.compiler.explain.tree import latest_text
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics.printable import one_line, without_secrets
 
@@ -64,8 +65,9 @@ def nodes_of(plan: Plan) -> Iterator[PictureNode]:
         )
     for emit in plan.emits:
         units = ("in original units",) if emit.original_units else ()
+        latest = (latest_text(emit),) if emit.latest else ()
         yield PictureNode(
-            f"emit {emit.name}", "emit", (f"emit {emit.name}", f"{emit.format} {emit.path}", *units)
+            f"emit {emit.name}", "emit", (f"emit {emit.name}", f"{emit.format} {emit.path}", *latest, *units)
         )
 
 

@@ -11,7 +11,7 @@ from attrs import asdict
 from cedilla.compiler.explain.analysis.behaviour import accents
 from cedilla.compiler.explain.analysis.reactions import OTHER, attributes_of, reaction
 from cedilla.compiler.explain.analysis.safety import Safety, safety
-from cedilla.compiler.explain.tree import BOLD, Node, Paint, emit_head, new_units, painter, tree
+from cedilla.compiler.explain.tree import BOLD, Node, Paint, emit_head, new_units, painter, tree, updates
 from cedilla.compiler.explain.wrapping import WIDTH, fitted, wrapped
 from cedilla.compiler.expressions.types import LONG, TIMESTAMP
 from cedilla.compiler.facts.facts import Facts
@@ -135,6 +135,7 @@ def _emit_json(emit: Emit) -> dict[str, Any]:
         "format": emit.format,
         "path": emit.path,
         "original_units": emit.original_units,
+        "latest_by": [*emit.latest],
         "line": emit.line,
     }
 
@@ -194,7 +195,7 @@ def explain_text(
 def _node(plan: Plan, node: Node, width: int, paint: Paint) -> Iterator[str]:
     item = node.item
     if isinstance(item, Emit):
-        return node.lines(emit_head(item), [], width, paint)
+        return node.lines(emit_head(item), updates(item), width, paint)
     if node.again:
         return node.lines(f"{item.name} (above)", [], width, _PLAIN)
     if isinstance(item, Source):

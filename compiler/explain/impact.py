@@ -182,7 +182,11 @@ def walk(
 def has_readers(plan: Plan, relation: str, attribute: str) -> bool:
     """Returns True if an Alter of a relation's attribute reaches an output that announces Alters."""
     arrivals = walk(plan, relation, "alter", attribute)[1]
-    return any(arrivals.get(emit.relation) for emit in plan.emits if not emit.original_units)
+    return any(
+        not emit.keeps_units(arrival.attribute)
+        for emit in plan.emits
+        for arrival in arrivals.get(emit.relation, ())
+    )
 
 
 def _waits(
@@ -351,7 +355,7 @@ def _outcome(
     names = tuple(dict.fromkeys(arrival.attribute for arrival in arrivals))
     if arrivals:
         passed = tuple(step for step in passed if any(step in arrival.steps for arrival in arrivals))
-    if names and kind == "alter" and emit.original_units:
+    if names and kind == "alter" and all(map(emit.keeps_units, names)):
         return Outcome(emit.name, "absorbed", (), passed)
     kinds = {step.verdict for step in passed}
     if not names:

@@ -9,7 +9,16 @@ from cedilla.compiler.explain.analysis.reactions import OTHER, alter_described_b
 from cedilla.compiler.explain.analysis.safety import Safety, StateBound, safety
 from cedilla.compiler.explain.explanation import signature_text, source_facts, stated_accents
 from cedilla.compiler.explain.impact import domain_text
-from cedilla.compiler.explain.tree import Node, Paint, emit_head, new_units, painter, tree, unit_lines
+from cedilla.compiler.explain.tree import (
+    Node,
+    Paint,
+    emit_head,
+    new_units,
+    painter,
+    tree,
+    unit_lines,
+    updates,
+)
 from cedilla.compiler.explain.wrapping import WIDTH, fitted, wrapped
 from cedilla.compiler.facts.schemes import is_finite
 from cedilla.compiler.operators import Operator
@@ -62,7 +71,7 @@ def _node(
 ) -> Iterator[str]:
     item = node.item
     if isinstance(item, Emit):
-        return node.lines(emit_head(item), [], width, paint)
+        return node.lines(emit_head(item), updates(item), width, paint)
     if node.again:
         return node.lines(f"{item.name} (above)", [], width, paint)
     return node.lines(*lines(plan, item, state_safety), width, paint)

@@ -89,4 +89,16 @@ def emit_head(emit: Emit) -> str:
     """Writes `emit R as name -> json folder`."""
     alias = "" if emit.name == emit.relation else f" as {emit.name}"
     units = ", in original units" if emit.original_units else ""
-    return f"emit {emit.relation}{alias} -> {emit.format} {emit.path}{units}"
+    latest = f", {latest_text(emit)}" if emit.latest else ""
+    return f"emit {emit.relation}{alias} -> {emit.format} {emit.path}{latest}{units}"
+
+
+def latest_text(emit: Emit) -> str:
+    """Writes the key of an output that is updated: `latest by minute, meter`."""
+    return f"latest by {', '.join(emit.latest)}"
+
+
+def updates(emit: Emit) -> list[str]:
+    """Returns a line on what an output writes of open groups; no line if it writes nothing of them."""
+    line = "writes at the end of each epoch a provisional row for each open group that has changed"
+    return [line] if emit.latest else []

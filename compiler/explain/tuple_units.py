@@ -44,13 +44,14 @@ def _of(plan: Plan, source: str, attribute: str, named: str, unit: str, state_sa
     _, arrived = walk(plan, source, "alter", attribute, frozenset(), state_safety)
     announced, absorbed = list[str](), list[tuple[str, str]]()
     for emit in plan.emits:
-        if not arrived.get(emit.relation):
+        if not (arrivals := arrived.get(emit.relation)):
             continue  # the attribute is absent, or announced under no description
         above = {node.name for node in plan.ancestors(emit.relation)}
         passed = (step for step in steps if step.operator.name in above)
         ends = next((s for s in passed if s.waits is not None or s.reaction.kind == "aborts"), None)
-        if ends is None and not emit.original_units:
+        stays = all(emit.keeps_units(arrival.attribute) for arrival in arrivals)
+        if ends is None and not stays:
             announced.append(emit.name)
         else:
-            absorbed.append((emit.name, "" if emit.original_units or ends is None else ends.place))
+            absorbed.append((emit.name, "" if stays or ends is None else ends.place))
     return TupleUnits(source, attribute, named, unit, tuple(announced), tuple(absorbed))

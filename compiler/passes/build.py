@@ -25,6 +25,7 @@ from cedilla.compiler.passes.unit_alignment import Changed, absorbing, align_uni
 from cedilla.compiler.passes.unknown_attributes import with_places
 from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.compiler.plan.formats import check_sink_format
+from cedilla.compiler.plan.latest import check_latest
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure
 
@@ -125,6 +126,13 @@ class _Builder:
         check_sink_format(node.format, node.format_span or node.span)
         (relation,) = inputs_of(node.relation)
         source = self.relations[relation]
+        if node.latest:
+            check_latest(
+                node,
+                relation,
+                lambda name: self.relations[name].node,
+                lambda name: self.relations[name].facts.types,
+            )
         changed = fixed_units(node, source.units, source.facts.types)
         name = fresh(relation, {emit.name for emit in self.emits})
         relation = self._converted(relation, changed, node, absorbing, f"{relation}_in_units")
@@ -135,6 +143,7 @@ class _Builder:
                 format=node.format,
                 path=node.path,
                 original_units=node.original_units,
+                latest=node.latest,
                 units=self.relations[relation].units,
                 line=node.span.line,
                 span=node.span,

@@ -25,7 +25,8 @@ class FormatKind:
     `points` of requests, `columns` of any name in a header, or a field of the attribute's own `name`. `texts`: its
     numbers and times may be texts, with a decimal comma or a zone. `undefined_texts`: some texts may mean no value
     (`none`). `columnar`: files have typed columns, not lines. `recorded`: the format of files with the records of a
-    topic. `beside`: what its records have beside their values, as `from record "schema"` reads it.
+    topic. `beside`: what its records have beside their values, as `from record "schema"` reads it. `is_updated`: outputs
+    may have provisional rows (`as latest by`).
     """
 
     name: str
@@ -37,6 +38,7 @@ class FormatKind:
     recorded: str = ""
     beside: tuple[str, ...] = ()
     not_written: str = ""
+    is_updated: bool = False
 
     @property
     def is_topic(self) -> bool:
@@ -105,10 +107,16 @@ FORMATS: Mapping[str, FormatKind] = {
             beside=_BESIDE,
             not_written=_NO_REQUESTS,
         ),
-        FormatKind(name="delta", place="table", columnar=True, beside=("version",)),
-        FormatKind(name="json", fields="objects", texts=True),
+        FormatKind(name="delta", place="table", columnar=True, beside=("version",), is_updated=True),
+        FormatKind(name="json", fields="objects", texts=True, is_updated=True),
         FormatKind(
-            name="kafka", place="topic", fields="objects", texts=True, recorded="json", beside=_BESIDE
+            name="kafka",
+            place="topic",
+            fields="objects",
+            texts=True,
+            recorded="json",
+            beside=_BESIDE,
+            is_updated=True,
         ),
         FormatKind(name="parquet", columnar=True),
         FormatKind(name="xml", texts=True),

@@ -15,6 +15,7 @@ from cedilla.compiler.operators.shared.base import Kind
 from cedilla.compiler.operators.shared.reactions import SCALED, Probe
 from cedilla.compiler.plan.derived_facts import DerivedFacts
 from cedilla.compiler.plan.formats import FORMATS, FormatKind
+from cedilla.compiler.plan.latest import way_of
 from cedilla.compiler.plan.sources import Source
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Span
@@ -33,13 +34,15 @@ DEFAULTS: dict[str, str] = {name: values[0] for name, values in SETTINGS.items()
 
 @frozen(kw_only=True)
 class Emit:
-    """A sink. `name` is that of `--sink NAME=PATH`. `units`: the known units of canonical values."""
+    """A sink. `name` is that of `--sink NAME=PATH`. `units`: the known units of canonical values. `latest`: the key by
+    which rows of open groups are updated; empty if they are not."""
 
     name: str
     relation: str
     format: str
     path: str
     original_units: bool = False
+    latest: tuple[str, ...] = field(default=(), converter=tuple)
     units: Mapping[str, str] = field(factory=dict[str, str], eq=False)
     line: int = field(default=0, eq=False)
     span: Span | None = field(default=None, eq=False, repr=False)
@@ -48,6 +51,10 @@ class Emit:
     def format_kind(self) -> FormatKind:
         """The record of its format."""
         return FORMATS[self.format]
+
+    def keeps_units(self, name: str) -> bool:
+        """Returns True if an attribute stays in its units from the start: a row replaces the one with its key."""
+        return self.original_units or name in self.latest
 
     @property
     def is_topic(self) -> bool:
@@ -198,6 +205,17 @@ class Plan:
     def emitted(self) -> frozenset[str]:
         """The relations that outputs are computed from."""
         return frozenset(node.name for emit in self.emits for node in self.ancestors(emit.relation))
+
+    @cached_property
+    def updated(self) -> dict[str, tuple[Operator, ...]]:
+        """The outputs that are updated: the aggregate of each, and the operators from it to the output."""
+        node_of = {**self.source_of, **self.operator_of}.__getitem__
+        return {emit.name: way_of(emit.relation, node_of) for emit in self.emits if emit.latest}
+
+    @cached_property
+    def updated_groups(self) -> frozenset[str]:
+        """The aggregates whose open groups some outputs show."""
+        return frozenset(way[0].name for way in self.updated.values())
 
     def inputs_of(self, operator: Operator) -> tuple[Facts, ...]:
         """Returns the facts of an operator's inputs when the query starts."""

@@ -254,6 +254,7 @@ class Builder(ClauseBuilder):
         self,
         meta: Meta,
         relation: Relation,
+        latest: tuple[str, ...] | None,
         format: Token,
         path: Token,
         original: bool | None,
@@ -265,6 +266,7 @@ class Builder(ClauseBuilder):
             self._string(path),
             original is not None,
             units or (),
+            latest or (),
             self._span(format),
             span=self._span(meta),
         )

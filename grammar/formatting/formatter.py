@@ -105,10 +105,11 @@ def format_statement(statement: Statement) -> str:
         case syntax.Definition(name, relation):
             head = f"{name} := "
             return f"{head}{_laid(relation, _Position(0, len(head), 1))};"
-        case syntax.Emit(relation, format, path, original_units, units):
+        case syntax.Emit(relation, format, path, original_units, units, latest):
             fixed = ", ".join(f"{fixed_unit.name} in {unit_text(fixed_unit.unit)}" for fixed_unit in units)
             clauses = f"{' in original units' if original_units else ''}{f' with {fixed}' if fixed else ''}"
-            tail = f" to {format} {quote(path)}{clauses};"
+            key = f" as latest by {', '.join(latest)}" if latest else ""
+            tail = f"{key} to {format} {quote(path)}{clauses};"
             return f"emit {_laid(relation, _Position(0, len('emit '), len(tail)))}{tail}"
 
 

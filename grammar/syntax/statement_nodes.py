@@ -214,13 +214,15 @@ class FixedUnit(Node):
 
 @frozen
 class Emit(Node):
-    """`emit relation to json "out";`, with `in original units` never encoded; `units`: `with t in degC`."""
+    """`emit relation to json "out";`, with `in original units` never encoded; `units`: `with t in degC`; `latest`: the
+    key of `as latest by k`."""
 
     relation: Relation
     format: str
     path: str
     original_units: bool = False
     units: tuple[FixedUnit, ...] = ()
+    latest: tuple[str, ...] = ()
     format_span: Span | None = field(default=None, eq=False, repr=False)
 
 

@@ -23,7 +23,11 @@ from cedilla.grammar.parser import single_accents
 from cedilla.grammar.syntax.settings import LARGEST, SETTINGS, size, size_text
 from cedilla.runtime.connectors.records.json_objects import JsonObject, parse_line
 from cedilla.runtime.connectors.records.links import check_links, is_file
-from cedilla.runtime.connectors.records.marker_files import in_stream_order, is_marker_file
+from cedilla.runtime.connectors.records.marker_files import (
+    in_stream_order,
+    is_marker_file,
+    is_provisional_file,
+)
 from cedilla.runtime.connectors.records.table_folders import check_no_table
 
 T = TypeVar("T")
@@ -97,12 +101,19 @@ class Line:
         return in_stream(noted, marker, file, int(number))
 
 
-def files_of(path: str, *, by_name: bool = False, allowed: Iterable[str] | None = None) -> list[Path]:
+def files_of(
+    path: str,
+    *,
+    by_name: bool = False,
+    allowed: Iterable[str] | None = None,
+    with_provisional: bool = False,
+) -> list[Path]:
     """Returns the files of a stream. That is one file, or the files of a folder and its subfolders by modification
     time, then name. The epochs of an output, and with `by_name` all files, are ordered only by name, as in `run`
     (design, section 6). `-` is standard input. `allowed`: folders that links may lead to; `None` does not check links,
-    which raises RQ484 as `check_links` does. Raises `DiagnosticError`: RQ345 for a folder that is a table, RQ406 for a
-    path that is not on this machine, RQ465 for what is neither a file nor a folder.
+    which raises RQ484 as `check_links` does. `with_provisional`: lists files of provisional rows, too. Raises
+    `DiagnosticError`: RQ345 for a folder that is a table, RQ406 for a path that is not on this machine, RQ465 for what
+    is neither a file nor a folder.
     """
     root = Path(path) if Path(path).exists() else local_path(path)
     if root is None:
@@ -118,7 +129,11 @@ def files_of(path: str, *, by_name: bool = False, allowed: Iterable[str] | None 
         for file in entries
         if not file.name.endswith(_COPYING)
         and not any(part.startswith(hidden) for part in file.relative_to(root).parts[:-1])
-        and (is_marker_file(str(file)) or not file.name.startswith(hidden))
+        and (
+            is_marker_file(str(file))
+            or not file.name.startswith(hidden)
+            or (with_provisional and is_provisional_file(str(file)))
+        )
         and is_file(file)
     ]
     if allowed is not None:

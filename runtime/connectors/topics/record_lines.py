@@ -17,6 +17,7 @@ from uuid import UUID
 
 from cedilla.compiler.plan.record_fields import RecordField
 from cedilla.runtime.connectors.records.json_objects import parse_line
+from cedilla.runtime.connectors.records.marker_files import MARKED_LINE
 from cedilla.runtime.connectors.records.near_markers import marker_of, may_have_markers
 from cedilla.runtime.connectors.records.record_files import is_binary, packed
 from cedilla.runtime.connectors.topics.kafka_client import library
@@ -73,9 +74,12 @@ def frame_of(value: bytes) -> bytes:
 
 
 def _with_fields(value: bytes, start: bytes, texts: tuple[bytes, ...], *, has_markers: bool) -> bytes:
-    """Returns a tuple with fields. A marker, and what is neither an object nor binary, is unchanged."""
+    """Returns a tuple with fields. A marker, a provisional row, and what is neither an object nor binary, is
+    unchanged."""
     if is_binary(value):
         return packed(value, start % texts + b"}")
+    if value.startswith(MARKED_LINE):
+        return value
     if (begin := _OBJECT.match(value)) is None or (has_markers and _is_marker(value)):
         return value
     return start % texts + (b"}" if begin[1] else b",") + value[begin.end() :]

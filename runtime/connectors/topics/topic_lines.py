@@ -13,6 +13,7 @@ from cedilla.compiler.plan.record_fields import RecordField
 from cedilla.compiler.plan.topics import Topic, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.connectors.records.lines import LONGEST_LINE, Line, too_long
+from cedilla.runtime.connectors.records.marker_files import MARKED_LINE
 from cedilla.runtime.connectors.records.otlp_proto import record_line
 from cedilla.runtime.connectors.records.record_files import fault_of, is_binary, is_packed, record_of
 from cedilla.runtime.connectors.topics.imported_schemas import ImportedSchemas, Importer
@@ -61,6 +62,7 @@ def place_of(path: str) -> Place | None:
 class RecordedTopic:
     """The partitions that a place names, each an ordered stream of its own (theory G38). `registry`: the address of the
     registry with the schemas of its records. `importer`: imports those that the query does not name.
+    `with_provisional`: reads provisional rows, too, which are no part of the stream.
 
     Raises `DiagnosticError`: RQ442 to RQ445; RQ505 as `SchemaRegistry`; RQ410 where the topic has no such partition.
     """
@@ -68,6 +70,7 @@ class RecordedTopic:
     place: Place
     registry: str | None = None
     importer: Importer | None = None
+    with_provisional: bool = False
     partitions: Sequence[int] = field(init=False)
     _frames: FramedRecords | None = field(init=False)
     _imported: ImportedSchemas | None = field(init=False)
@@ -147,10 +150,13 @@ class RecordedTopic:
                 values: Sequence[bytes | None] = with_fields([message], fields, lines)
                 if self._imported is not None:
                     values, _ = self._imported.lines([message], values, [at - 1], partition)
-                yield from ((at - 1, value) for value in values if value is not None)
+                yield from ((at - 1, value) for value in values if value is not None and self._is_read(value))
             if time.monotonic() - heard > SECONDS:
                 error = library().KafkaError(library().KafkaError._TIMED_OUT)
                 raise refused(self.place.topic.servers, library().KafkaException(error))
+
+    def _is_read(self, value: bytes) -> bool:
+        return self.with_provisional or not value.startswith(MARKED_LINE)
 
     def _line(self, partition: int, offset: int, value: bytes, fault: str) -> Line:
         position = f"{self.name(partition)}:{offset}"

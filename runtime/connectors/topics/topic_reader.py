@@ -6,7 +6,7 @@ import io
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from attrs import define, field
 from cedilla.compiler.plan.record_fields import RecordField
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.connectors.records.marker_files import MARKED_LINE
 from cedilla.runtime.connectors.records.record_files import RecordFile, one_line
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.connectors.topics.imported_schemas import ImportedSchemas
@@ -69,6 +70,12 @@ class _Records:
         text = b"\n".join(lines)
         if has_frames(text):
             lines = without_frames(lines)
+            text = b"\n".join(lines)
+        if MARKED_LINE in text:  # provisional rows of another query are no part of its output
+            read = [not line.startswith(MARKED_LINE) for line in lines]
+            if not any(read):
+                return 0
+            lines, offsets = [*compress(lines, read)], [*compress(offsets, read)]
             text = b"\n".join(lines)
         if text.count(b"\n") != len(lines) - 1 or b"\r" in text:
             text = b"\n".join(map(one_line, lines))

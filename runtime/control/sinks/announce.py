@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from attrs import evolve, field, frozen
@@ -29,6 +29,13 @@ from cedilla.runtime.control.sinks.functions import NONE, next_functions, told_a
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames
 
 _NO_UNITS: Mapping[str, str] = {}
+KeepsUnits = Callable[[str], bool]
+"""Returns True for an attribute that an output never encodes."""
+
+
+def encodes_all(name: str) -> bool:
+    """Returns False for each attribute: Alters of all reach the output."""
+    return False
 
 
 @frozen
@@ -75,7 +82,7 @@ def announce(
     after: Facts,
     always: frozenset[str] = frozenset(),
     *,
-    original_units: bool = False,
+    keeps_units: KeepsUnits = encodes_all,
     names: UnitNames = NO_NAMES,
 ) -> tuple[SinkState, Markers]:
     """Returns the sink's state after an epoch and its markers: `begin`, then `finish`.
@@ -103,7 +110,7 @@ def announce(
     {'s': 1, 't': 68} -> {'t': 68.0}
     """
     begun = begin(before, during, always, names.units)
-    return finish(*begun, after, always, original_units=original_units, names=names)
+    return finish(*begun, after, always, keeps_units=keeps_units, names=names)
 
 
 def finish(
@@ -112,17 +119,17 @@ def finish(
     after: Facts,
     always: frozenset[str] = frozenset(),
     *,
-    original_units: bool = False,
+    keeps_units: KeepsUnits = encodes_all,
     names: UnitNames = NO_NAMES,
 ) -> tuple[SinkState, Markers]:
     """Returns the sink's state after an epoch and all of its markers, from the result of `begin`.
 
     `after`: the output's facts at the epoch's end. `always`: the attributes that all of its tuples have then. `names`:
-    names of the units that Alters lead to. With `original_units` nothing is encoded (paper, section 5: the absorbing
-    alternative), and earlier announced units are reverted.
+    names of the units that Alters lead to. An attribute that `keeps_units` is not encoded (paper, section 5: the
+    absorbing alternative), and its earlier announced units are reverted.
     """
     punctuations, closed = _punctuations(begun, after)
-    alters, scale, earlier = _alters(begun, after, closed, always, names, original_units=original_units)
+    alters, scale, earlier = _alters(begun, after, closed, always, names, keeps_units)
     drops, present = _drops(begun.present, scale, after)
     sink = SinkState(present, scale, closed, begun.types, begun.domains, begun.units, earlier)
     return sink, Markers(adds, punctuations, alters, drops)
@@ -291,8 +298,7 @@ def _alters(
     closed: Tree,
     always: frozenset[str],
     names: UnitNames,
-    *,
-    original_units: bool,
+    keeps_units: KeepsUnits,
 ) -> tuple[tuple[str, ...], dict[str, Tree], dict[str, Tree]]:
     """Returns the texts of Alters, and the output's scale and its earlier functions after them. `closed`: the region
     that the output has closed. `always`: the attributes that all tuples have. `names`: names of the units that Alters
@@ -301,7 +307,7 @@ def _alters(
     scale, earlier = dict(before.scale), dict(before.earlier)
     for name in after.units:
         units, old = told_apart(name, after), scale.get(name, IDENTITY)
-        target: Tree = IDENTITY if original_units else next_functions(units, old, earlier.get(name, NONE))
+        target: Tree = IDENTITY if keeps_units(name) else next_functions(units, old, earlier.get(name, NONE))
         if target is old:
             continue
         if not (changes := _changes(target, old)):

@@ -9,7 +9,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.plain.aggregate_results import result
-from cedilla.runtime.engines.plain.node import Groups, Rows, inside, only_defined
+from cedilla.runtime.engines.plain.node import Groups, Row, Rows, inside, key_of, only_defined
 
 
 class Aggregate(Groups):
@@ -20,19 +20,30 @@ class Aggregate(Groups):
 
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)
+        self.is_shown = False
+        """True if an output shows open groups."""
+        self.provisional: Rows = []
+        """The rows of open groups that the last step has changed."""
         if not operator.by:
             self.groups[()] = []
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         o = self.operator
-        results = o.results(inputs[0])
-        types = o.facts(inputs).types
-        out: Rows = []
-        for key in self.closed_groups(new[0], o.by, inputs[0], o.complete):
-            rows = self.groups.pop(key)
+        closed = self.closed_groups(new[0], o.by, inputs[0], o.complete)
+        out = self._rows([self.groups.pop(key) for key in closed], inputs)
+        if self.is_shown:
+            came = dict.fromkeys(key_of(row, o.by) for row in new[0])
+            self.provisional = self._rows([self.groups[key] for key in came if key in self.groups], inputs)
+        return out
+
+    def _rows(self, groups: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        """Returns the row of each group."""
+        o, types, out = self.operator, self.operator.facts(inputs).types, list[Row]()
+        for rows in groups:
             group = {name: rows[0].get(name) for name in o.by if rows}
             computed = {
-                name: result(call, rows, inputs[0].types, types[name]) for name, call in results.items()
+                name: result(call, rows, inputs[0].types, types[name])
+                for name, call in o.results(inputs[0]).items()
             }
             out.append(only_defined({**group, **computed}))
         return out

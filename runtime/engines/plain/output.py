@@ -13,11 +13,13 @@ from cedilla.runtime.engines.plain.node import Row
 
 @frozen
 class Output:
-    """The output of one step of an emit: canonical tuples, the same encoded, and markers."""
+    """The output of one step of an emit: canonical tuples, the same encoded, and markers; with rows of open groups that
+    are no part of it."""
 
     canonical: tuple[Row, ...]
     tuples: tuple[Row, ...]
     markers: Markers
+    provisional: tuple[Row, ...] = ()
 
     def parts(self) -> list[list[dict[str, Any]]]:
         """Returns the lines in output order (theory 3.3): Adds, tuples, punctuations, Alters, Drops."""

@@ -46,6 +46,7 @@ from cedilla.runtime.control.sources.undecodable import undecodable
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, output_names
 from cedilla.runtime.engines.plain.aggregate_results import ORDER
 from cedilla.runtime.engines.plain.encode import encoded_row
+from cedilla.runtime.engines.plain.grouping import Aggregate
 from cedilla.runtime.engines.plain.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.engines.plain.nodes import node_of
 from cedilla.runtime.engines.plain.output import Output
@@ -99,6 +100,8 @@ class Reference:
         for name, node in self.nodes.items():
             node.declared_doubles = {n for n, type_ in plan.start[name].types.items() if type_ == DOUBLE}
             node.vacancies = vacancies(plan)[name]
+        for name in plan.updated_groups:
+            self._groups(name).is_shown = True
         self.after = plan.start
 
     def step(self, items: Sequence[tuple[str, Item]]) -> list[dict[str, Output]]:
@@ -362,13 +365,31 @@ class Reference:
         dropped = sink.dropped(during or after) if is_eager else dict[str, Tree]()
         rows = without_places(rows)
         start = self.plan.start[emit.relation]
-        encoded = tuple(encoded_row(row, sink, start, after, dropped) for row in rows)
+        encoded, provisional = (
+            tuple(encoded_row(row, sink, start, after, dropped) for row in some)
+            for some in (rows, self._provisional(emit))
+        )
         markers = Markers()
         if during is not None:
             self.sinks[emit.name], markers = finish(
-                sink, adds, after, always, original_units=emit.original_units, names=names
+                sink, adds, after, always, keeps_units=emit.keeps_units, names=names
             )
-        return Output(tuple(rows), encoded, markers)
+        return Output(tuple(rows), encoded, markers, provisional)
+
+    def _groups(self, name: str) -> Aggregate:
+        node = self.nodes[name]
+        assert isinstance(node, Aggregate)
+        return node
+
+    def _provisional(self, emit: Emit) -> Rows:
+        """Returns the rows of open groups that this step has changed, as an output shows them."""
+        if not emit.latest:
+            return []
+        groups, *after = self.plan.updated[emit.name]
+        rows = self._groups(groups.name).provisional
+        for operator in after:
+            rows = self.nodes[operator.name].step([rows], self._inputs[operator.name])
+        return rows
 
 
 _KINDS = ("accent", "punctuation", "malformed", "columns")

@@ -28,7 +28,7 @@ from cedilla.runtime.engines.spark.columns import (
     data_type,
     struct_of,
 )
-from cedilla.runtime.engines.spark.frames import is_connect, union_by_name, without_rows
+from cedilla.runtime.engines.spark.frames import is_connect, union_by_name, where_among, without_rows
 from cedilla.runtime.epochs.operators import entries
 from cedilla.runtime.epochs.operators.base import AttributeState, Dataflow
 from cedilla.runtime.epochs.operators.panes import NUMBER, panes_of
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from cedilla.runtime.epochs.operators.epoch import Epoch
 
 _TUPLES = "$tuples"
+_NEW = "$new"
+"""The number of tuples of this epoch in a group."""
 
 
 class AggregateDataflow(Dataflow):
@@ -52,13 +54,19 @@ class AggregateDataflow(Dataflow):
         new = _new_partials(epoch, operator, source, results, frame)
         closed, passing = epoch.after[name].closed, _passing(epoch, operator)
         stays = epoch.may_enter_state(operator.inputs[0], closed)
+        shows = stays and name in epoch.plan.updated_groups
         if stays:
-            new = epoch.cached(new) if passing is False else epoch.materialized(name, new, columns)
+            is_read_once = passing is False and not shows
+            new = epoch.cached(new) if is_read_once else epoch.materialized(name, new, columns)
         old = epoch.state.read(name, columns)  # it waits for the epoch before
         merge = partial(_merged, by=operator.by, results=results)
         near = new if epoch.is_read_from_memory(name) else None
         epoch.update_state(name, new if stays else None, closed, columns, merge, in_memory=near)
         rows = new if old is None else union_by_name(columns, old, new)
+        if shows:
+            changed = _changed(epoch, operator, old, new, columns, results)
+            is_open = f"NOT {sql.predicate(closed, epoch.types(name))}"
+            epoch.provisional[name] = _finished(epoch, operator, results, changed.where(is_open))
         passed = rows.where(sql.predicate(passing, epoch.types(name)))
         finished = _finished(epoch, operator, results, _merged(passed, operator.by, results))
         # Without `by`, engines return a row even for no tuples: the row of the single group, once it is closed.
@@ -147,6 +155,25 @@ def _computed(operator: Aggregate, source: Facts, frame: DataFrame | None = None
     return {name: over(name, call) for name, call in operator.results(source).items()}
 
 
+def _changed(
+    epoch: Epoch,
+    operator: Aggregate,
+    old: DataFrame | None,
+    new: DataFrame,
+    columns: Columns,
+    results: Mapping[str, _Computed],
+) -> DataFrame:
+    """Returns the groups of which tuples came in this epoch, each with all that has come so far."""
+    came = new.withColumn(_NEW, F.col(column(_TUPLES)))
+    if old is None:
+        return came
+    if epoch.is_small_input(operator.name):
+        old = where_among(old, "semi", new, operator.by)
+    before = old.withColumn(_NEW, F.lit(0).cast(data_type(LONG)))
+    rows = union_by_name((*columns, _NEW), before, came)
+    return _merged(rows, operator.by, results, (_TUPLES, _NEW)).where(f"{column(_NEW)} > 0")
+
+
 def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFrame) -> DataFrame:
     """Returns the rows of an aggregate over count windows. A group passes as soon as it has all its tuples. State has
     one open group for each key, and is rewritten at every change."""
@@ -154,14 +181,16 @@ def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFr
     (source,) = epoch.inputs(name)
     results = _computed(operator, source, frame)
     columns = _columns(operator, source, results)
-    old, rows = epoch.state.read(name, columns), _partials(operator.by, results, frame, source.types)
-    if old is not None:
-        rows = union_by_name(columns, old, rows)
+    old, new = epoch.state.read(name, columns), _partials(operator.by, results, frame, source.types)
+    rows = new if old is None else union_by_name(columns, old, new)
     if not epoch.has_rows(operator.inputs[0]) and epoch.newly_closed(name) is False:
         return _finished(epoch, operator, results, without_rows(rows))
     merged = epoch.cached(_merged(rows, operator.by, results))
     closed = epoch.after[name].closed
     passes = f"`{_TUPLES}` >= {complete} OR {sql.predicate(closed, epoch.types(name))}"
+    if name in epoch.plan.updated_groups:
+        changed = _changed(epoch, operator, old, new, columns, results)
+        epoch.provisional[name] = _finished(epoch, operator, results, changed.where(f"NOT ({passes})"))
     if closed is True:
         epoch.state.clear(name)
     else:
@@ -258,21 +287,25 @@ def _constant(call: Call) -> str:
     return str(value) if isinstance(value, int) else f"{float(value)!r}D"
 
 
-def _merged(rows: DataFrame, by: Sequence[str], results: Mapping[str, _Computed]) -> DataFrame:
+def _merged(
+    rows: DataFrame, by: Sequence[str], results: Mapping[str, _Computed], counts: Sequence[str] = (_TUPLES,)
+) -> DataFrame:
+    """Adds partial results by group. `counts`: the columns of numbers of tuples."""
     others, histograms = _divided(results, _values_of_merge, is_merge=True)
     if histograms:
         keep = [name for result in others.values() for name in result.names]
-        return entries.added(rows, by, histograms, [*keep, _TUPLES], _merges(others), _merges(others))
-    return rows.groupBy(*(column(b) for b in by)).agg(*_merges(results))
+        merges = _merges(others, counts)
+        return entries.added(rows, by, histograms, [*keep, *counts], merges, merges)
+    return rows.groupBy(*(column(b) for b in by)).agg(*_merges(results, counts))
 
 
-def _merges(results: Mapping[str, _Computed]) -> list[Column]:
+def _merges(results: Mapping[str, _Computed], counts: Sequence[str] = (_TUPLES,)) -> list[Column]:
     columns = [
         part
         for result in results.values()
         for part in _parts(result, result.how.merge, _values_of_merge(result))
     ]
-    return [*columns, F.sum(column(_TUPLES)).alias(_TUPLES)]
+    return [*columns, *(F.sum(column(name)).alias(name) for name in counts)]
 
 
 def _values_of_merge(result: _Computed) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from functools import reduce
 from typing import Any
 
 from attrs import Factory, define, evolve, field
@@ -15,7 +16,7 @@ from cedilla.compiler.codegen.program import calls_of_epoch
 from cedilla.compiler.codegen.statements import alias_sql, condition_sql, items_sql, window_sql
 from cedilla.compiler.expressions.types import DOUBLE, Type, column
 from cedilla.compiler.facts.facts import Facts, StateFacts
-from cedilla.compiler.operators import Operator, Window
+from cedilla.compiler.operators import Operator, Project, Rename, Sample, Select, Window
 from cedilla.compiler.plan import Plan, changed_by_state
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.spark import costs
@@ -60,6 +61,8 @@ class Epoch:
     _output_regions: dict[str, Tree] = field(factory=dict[str, Tree])
     _before_windows: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
     _depths: dict[str, int] = field(factory=dict[str, int])
+    provisional: dict[str, DataFrame] = field(factory=dict[str, DataFrame], init=False)
+    """The rows of open groups that this epoch has changed, by their aggregate, for outputs that are updated."""
     has_scratch: bool = field(default=False, init=False)
     """True if it has written rows for its jobs."""
     _calls: Iterator[str] = field(
@@ -76,28 +79,12 @@ class Epoch:
 
     def where(self, frame: DataFrame, *stated: object, **parameters: object) -> DataFrame:
         """Returns the rows that satisfy the predicate. Its SQL depends on the types that accents have widened."""
-        operator: Any = self._next()
-        return self._result(operator, frame.where(condition_sql(operator, self.types(operator.inputs[0]))))
+        return self._made(frame)
 
     def select(self, frame: DataFrame, *stated: object) -> DataFrame:
         """Returns the named expressions, without those over missing attributes. Attributes with their own unit become
         doubles, or fail if a double cannot keep them (RQ310)."""
-        operator: Any = self._next()
-        types = self.types(operator.inputs[0])
-        if operator.absorb:
-            frame, types = with_doubles(frame, types, operator.conversions)
-        if operator.excepts:
-            # `drop` of Sail 0.7 ignores the case of names.
-            return self._result(operator, frame.select(*map(column, self.columns(operator.name))))
-        items = items_sql(operator, types)
-        if operator.rest:
-            return self._result(
-                operator, frame.withColumns({name: F.expr(text) for name, text in items.items()})
-            )
-        places = [column(ORDER)] if operator.name in self.plan.with_places else []
-        return self._result(
-            operator, frame.selectExpr(*(alias_sql(text, n) for n, text in items.items()), *places)
-        )
+        return self._made(frame)
 
     def window(self, frame: DataFrame, **parameters: object) -> DataFrame:
         """Returns a copy of the rows for each window that contains them, with the window's number (null without a
@@ -118,13 +105,44 @@ class Epoch:
 
     def rename(self, frame: DataFrame, *stated: object) -> DataFrame:
         """Returns the same rows with other names for some attributes."""
-        operator: Any = self._next()
-        names = operator.names
-        columns = self.columns(operator.inputs[0])
-        names_out = [n for n in columns if n in names or n not in names.values()]
-        return self._result(
-            operator, frame.selectExpr(*(alias_sql(column(n), names.get(n, n)) for n in names_out))
-        )
+        return self._made(frame)
+
+    def _made(self, frame: DataFrame) -> DataFrame:
+        """Returns the rows that the operator of this call makes of its input, one of each at most."""
+        operator = self._next()
+        return self._result(operator, self._row_by_row(operator, frame))
+
+    def _row_by_row(self, operator: Any, frame: DataFrame) -> DataFrame:
+        match operator:
+            case Select() | Sample():
+                return frame.where(condition_sql(operator, self.types(operator.inputs[0])))
+            case Project():
+                return self._projected(operator, frame)
+            case Rename(names=names):
+                columns = self.columns(operator.inputs[0])
+                names_out = [n for n in columns if n in names or n not in names.values()]
+                return frame.selectExpr(*(alias_sql(column(n), names.get(n, n)) for n in names_out))
+            case _:
+                raise AssertionError(f"{operator.title} is not computed row by row")
+
+    def _projected(self, operator: Project, frame: DataFrame) -> DataFrame:
+        types = self.types(operator.inputs[0])
+        if operator.absorb:
+            frame, types = with_doubles(frame, types, operator.conversions)
+        if operator.excepts:
+            # `drop` of Sail 0.7 ignores the case of names.
+            return frame.select(*map(column, self.columns(operator.name)))
+        items = items_sql(operator, types)
+        if operator.rest:
+            return frame.withColumns({name: F.expr(text) for name, text in items.items()})
+        places = [column(ORDER)] if operator.name in self.plan.with_places else []
+        return frame.selectExpr(*(alias_sql(text, n) for n, text in items.items()), *places)
+
+    def provisional_rows(self, emit: str) -> DataFrame | None:
+        """Returns the rows of open groups that this epoch has changed, as an output shows them."""
+        groups, *after = self.plan.updated[emit]
+        rows = self.provisional.get(groups.name)
+        return None if rows is None else reduce(lambda frame, o: self._row_by_row(o, frame), after, rows)
 
     def union(self, left: DataFrame, right: DataFrame) -> DataFrame:
         """Stacks the rows of both inputs; a column that one input lacks is null there. Attributes that the query

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import VERSION, Type, column
+from cedilla.compiler.expressions.types import BOOLEAN, VERSION, Type, column
 from cedilla.compiler.expressions.types.versions import text_sql
 from cedilla.compiler.expressions.units.altered_decimals import encoded_sql, written_type
 from cedilla.compiler.facts.facts import ABSENT, Facts
@@ -18,6 +19,7 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.alternatives import narrowed
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.runtime.connectors.formats.element_texts import element_wise
+from cedilla.runtime.connectors.records.marker_files import MARK
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.engines.spark.columns import Columns, as_double, beyond_failure, columns_of, data_type
 from cedilla.runtime.engines.spark.lookups import Lookups, Tables
@@ -59,6 +61,13 @@ def encoded(
         )
         texts.append(text if text == column(name) else f"{text} AS {column(name)}")
     return lookups.joined(frame).selectExpr(*texts), columns
+
+
+def marked(frame: DataFrame | None, columns: Columns) -> tuple[DataFrame | None, Columns]:
+    """Returns encoded rows with the mark of provisional ones before their columns."""
+    if frame is None:
+        return None, columns
+    return frame.select(F.lit(True).alias(MARK), *map(column, columns)), {MARK: data_type(BOOLEAN), **columns}
 
 
 def _without_dropped(

@@ -53,7 +53,7 @@ from cedilla.runtime.epochs.ingest.read_counts import REJECT
 from cedilla.runtime.epochs.ingest.slices import Slice
 from cedilla.runtime.epochs.operators.epoch import Epoch
 from cedilla.runtime.epochs.pipeline.batch_cursor import PlannedEpoch
-from cedilla.runtime.epochs.pipeline.encode import encoded
+from cedilla.runtime.epochs.pipeline.encode import encoded, marked
 from cedilla.runtime.epochs.pipeline.epoch_messages import LocatedStop, report
 from cedilla.runtime.epochs.pipeline.inferred import Inferred
 from cedilla.runtime.epochs.pipeline.report import EpochReport
@@ -62,6 +62,7 @@ from cedilla.runtime.epochs.pipeline.watching import Sample, Watches
 from cedilla.runtime.epochs.state.segments import StateStore
 
 Flow = Callable[[Epoch], Mapping[str, DataFrame]]
+Encoded = tuple[DataFrame | None, Columns]
 
 
 @frozen(eq=False)
@@ -150,7 +151,7 @@ class EpochStarter:
                 *begun[e.name],
                 after[e.relation],
                 always[e.name],
-                original_units=e.original_units,
+                keeps_units=e.keeps_units,
                 names=names[e.name],
             )
             for e in self.plan.emits
@@ -270,9 +271,13 @@ class EpochStarter:
         frames = self.flow(epoch)
         counts: dict[str, Future[int | None]] = {}
         for emit in self.plan.emits:
-            output = self._output(emit, frames[emit.name], epoch, during, sinks[emit.name])
-            stage = self.sinks[emit.name].stage
-            counts[emit.name] = self.jobs.start(partial(stage, epoch.number, *output))
+            encode = partial(self._encoded, emit, epoch, during, sinks[emit.name])
+            rows = frames[emit.name] if epoch.has_rows(emit.relation) else None
+            provisional = epoch.provisional_rows(emit.name) if emit.latest else None
+            staged = partial(_stage, self.sinks[emit.name], epoch.number, encode(rows))
+            counts[emit.name] = self.jobs.start(
+                staged if provisional is None else partial(staged, marked(*encode(provisional)))
+            )
         return counts
 
     def _drift(self, name: str, states: dict[str, SourceState], part: Slice) -> dict[str, str]:
@@ -335,13 +340,26 @@ class EpochStarter:
                 frames[name] = frame.selectExpr(*names) if is_placed else frame
         return frames
 
-    def _output(
-        self, emit: Emit, frame: DataFrame, epoch: Epoch, during: Mapping[str, Facts], sink: SinkState
-    ) -> tuple[DataFrame, Columns] | tuple[None, Columns]:
+    def _encoded(
+        self,
+        emit: Emit,
+        epoch: Epoch,
+        during: Mapping[str, Facts],
+        sink: SinkState,
+        frame: DataFrame | None,
+    ) -> Encoded:
         """Returns the encoded tuples of an output, and their columns; `None` if there are none."""
-        if not epoch.has_rows(emit.relation):
+        if frame is None:
             return None, {}
         facts = epoch.after[emit.relation]
         eager = self.plan.settings["drop"] == "eager"
         around = partial(epoch.input_region, emit.relation)
         return encoded(frame, sink, facts, during[emit.relation] if eager else None, emit.name, around)
+
+
+def _stage(sink: Sink, number: int, tuples: Encoded, provisional: Encoded | None = None) -> int | None:
+    """Stages the tuples of an epoch, then its provisional rows. Returns the number of the tuples, if it is known."""
+    count = sink.stage(number, *tuples)
+    if provisional is not None and provisional[0] is not None:
+        sink.stage_provisional(number, provisional[0], provisional[1])
+    return count

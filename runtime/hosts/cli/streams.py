@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 import click
+from attrs import evolve
 
 from cedilla.grammar.diagnostics import Diagnostic, render
 from cedilla.grammar.diagnostics.printable import counted
@@ -199,10 +200,21 @@ _SECONDS = 1.0
     show_default=True,
     help="A tuple a line as JSON, a table for people, CSV, or one file of Parquet.",
 )
+@click.option(
+    "--latest",
+    metavar="KEY",
+    help='Print the last row of each key of an output that is updated, "minute, meter": of open groups too.',
+)
 @schema_option
 @click.option("--query", metavar="QUERY", help="Take the types from the query that writes the output.")
 def read_command(
-    folder: str, units: str, follow: bool, form: str, schema: str | None, query: str | None
+    folder: str,
+    units: str,
+    follow: bool,
+    form: str,
+    latest: str | None,
+    schema: str | None,
+    query: str | None,
 ) -> None:
     """Print the tuples of an output, each attribute in one unit, for readers that know no accents. Starts no engine.
 
@@ -218,6 +230,8 @@ def read_command(
         )
     if form == "parquet" and sys.stdout.isatty():
         raise click.UsageError("--format parquet writes bytes: `> FILE.parquet`")
+    if follow and latest is not None:
+        raise click.UsageError("--latest needs the whole output, without --follow")
     texts: dict[str, str] = {} if schema is None else {"<schema>": schema}
     with reported(console, texts):
         compiled = None if query is None else compiled_query(query, console)[2]
@@ -227,6 +241,8 @@ def read_command(
                 while not is_there(folder):
                     time.sleep(_SECONDS)
             reading, functions = _reading(folder, units, compiled, schema)
+            if latest is not None:
+                reading = evolve(reading, latest=tuple(name.strip() for name in latest.split(",")))
             if form == "parquet":
                 write_parquet(reading, functions, sys.stdout.buffer)
                 return

@@ -78,6 +78,7 @@ def _operator(plan: Plan, operator: Mapping[str, Any]) -> dict[str, Any]:
 
 def _emit(emit: Mapping[str, Any]) -> dict[str, Any]:
     facts = [f"to {emit['format']} {emit['path']}"]
+    facts += [f"latest by {', '.join(emit['latest_by'])}"] if emit["latest_by"] else []
     facts += ["in original units"] if emit["original_units"] else []
     return _node(f"emit {emit['name']}", "emit", emit["name"], (emit["relation"],), emit["line"], facts)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import filterfalse
 from types import MappingProxyType
 from typing import Any
 
@@ -312,8 +313,8 @@ def _held_back(plan: Plan, facts: Mapping[str, Facts], commit: Commit) -> Iterat
     """Yields the units of tuples that outputs do not announce, with the reason."""
     for emit in plan.emits:
         of, sink = facts[emit.relation], commit.sinks.get(emit.name)
-        if sink is not None and not emit.original_units:
-            for name in of.units:
+        if sink is not None:
+            for name in filterfalse(emit.keeps_units, of.units):
                 for reason, region in held_back(sink, of, name):
                     yield f"{name} at output {emit.name}, {_where(region, of) or 'everywhere'}: {reason}"
 

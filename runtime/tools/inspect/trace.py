@@ -30,7 +30,7 @@ from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.markers.undeclared import passed_over
-from cedilla.runtime.control.sinks.announce import SinkState, announce
+from cedilla.runtime.control.sinks.announce import KeepsUnits, SinkState, announce, encodes_all
 from cedilla.runtime.control.sinks.held_back import held_back
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -147,7 +147,7 @@ class _Tracer:
         for emit in plan.emits:
             if stream in plan.ancestors(emit.relation):
                 to = self.announced_by_output
-                says = say(to, emit.name, emit.relation, original_units=emit.original_units)
+                says = say(to, emit.name, emit.relation, keeps_units=emit.keeps_units)
                 outputs.append(RelationEffect(emit.name, "emit", emit.line, says))
         return MarkerTrace(source, text, tuple(relations), tuple(outputs), warnings)
 
@@ -175,7 +175,7 @@ class _Tracer:
         *,
         most: Mapping[str, Facts],
         units: Mapping[str, Mapping[str, str]],
-        original_units: bool = False,
+        keeps_units: KeepsUnits = encodes_all,
     ) -> Markers:
         """Returns the markers that a relation, or an output of it, announces after a marker, and records them."""
         states[name], announced = announce(
@@ -183,7 +183,7 @@ class _Tracer:
             most[relation],
             self.facts[relation],
             required_attributes(self.plan, relation, self.states),
-            original_units=original_units,
+            keeps_units=keeps_units,
             names=UnitNames(units[relation], relation, self.plan, self.states),
         )
         return announced

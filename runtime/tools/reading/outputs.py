@@ -34,13 +34,15 @@ class FolderOutput:
 
     parts = (0,)
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, *, with_provisional: bool = False) -> None:
         self._folder = folder
+        self._with_provisional = with_provisional
         self._earlier: set[Path] = set()
 
     def new(self, part: int) -> Entries:
         """Returns the items of new files."""
-        files = [file for file in files_of(self._folder) if file not in self._earlier]
+        found = files_of(self._folder, with_provisional=self._with_provisional)
+        files = [file for file in found if file not in self._earlier]
         self._earlier.update(files)
         return lambda types: chain.from_iterable(entries_of(file, types) for file in files)
 
@@ -48,8 +50,8 @@ class FolderOutput:
 class TopicOutput:
     """The partitions of a topic. Raises `DiagnosticError` as `RecordedTopic` does."""
 
-    def __init__(self, target: Place) -> None:
-        self._topic = RecordedTopic(target)
+    def __init__(self, target: Place, *, with_provisional: bool = False) -> None:
+        self._topic = RecordedTopic(target, with_provisional=with_provisional)
         self._next: dict[int, int] = {}
 
     @property

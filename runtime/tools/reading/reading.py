@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -15,9 +15,11 @@ from attrs import frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
 from cedilla.runtime.connectors.records.entries import TYPES_HINT, Entry, unreadable
+from cedilla.runtime.connectors.records.marker_files import MARK
 from cedilla.runtime.connectors.topics.topic_lines import place_of
 from cedilla.runtime.tools.reading.outputs import Entries, FolderOutput, Output, TopicOutput
 from cedilla.runtime.tools.reading.units import Units, mixed
@@ -39,13 +41,16 @@ def read(
     *,
     query: str | Path | CompiledQuery | None = None,
     schema: str | None = None,
+    latest: Sequence[str] = (),
 ) -> Reading:
     """Returns the tuples of an output, each attribute in one unit.
 
     `folder`: the folder of the output (JSON Lines, Parquet or XML), or the address of a topic. `units`: one of
     the words that follow. `query`: the query that writes the output, for types: its path, its text, or the
     result of `compile_query`. `schema`: types without a query, `"minute: long, litres: double"`; others
-    are inferred from values.
+    are inferred from values. `latest`: the key of an output that is updated, `["minute", "meter"]`: of each key
+    there is the last row, which has `$provisional` while its group is open. Without it the provisional rows are left
+    out, because they are no part of the output.
 
     `canonical`: every Alter is undone; an attribute that was dropped and added again is in the units of that
     Add. `original`: the units of the output's start. These are the same, but are refused (RQ422) if an
@@ -59,7 +64,7 @@ def read(
     if not is_there(folder):
         hint = "the folder that `emit ... to json` names, or `--sink`"
         raise failure("RQ421", f"the output {folder} does not exist", hint=hint)
-    return Reading(str(folder), units, _types(str(folder), query, schema))
+    return Reading(str(folder), units, _types(str(folder), query, schema), tuple(latest))
 
 
 def is_there(folder: str | Path) -> bool:
@@ -71,12 +76,14 @@ def is_there(folder: str | Path) -> bool:
 class Reading:
     """An output that is read on demand: each method sees the epochs that are committed then.
 
-    `types`: of the declared attributes; an Add has the type of its own one.
+    `types`: of the declared attributes; an Add has the type of its own one. `latest`: the key of which there is the
+    last row each.
     """
 
     folder: str
     units: InUnits
     types: Mapping[str, Type]
+    latest: tuple[str, ...] = ()
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yields the tuples in stream order, as written except for their unit; undefined values are absent.
@@ -91,8 +98,9 @@ class Reading:
 
         `interval`: the wait in seconds.
 
-        `latest` means the present: rows from before an Alter keep their units.
+        `latest` means the present: rows from before an Alter keep their units. Raises RQ557 for the last rows by key.
         """
+        self._check_whole("followed")
         output = self._output()
         units = {part: Units(self.types) for part in output.parts}
         while True:
@@ -120,8 +128,9 @@ class Reading:
 
         The folder may be any that Spark can read. `session`: that of the DataFrame.
 
-        Raises `DiagnosticError`: RQ421 for a topic, RQ422.
+        Raises `DiagnosticError`: RQ421 for a topic, RQ422, RQ557 for the last rows by key.
         """
+        self._check_whole("read by Spark")
         if place_of(self.folder) is not None:
             hint = "`.arrow()` or `.pandas()`, or an output in Parquet"
             raise failure("RQ421", f"{self.folder} is a topic, and Spark reads folders here", hint=hint)
@@ -147,8 +156,30 @@ class Reading:
     # --- inside ---
 
     def _output(self) -> Output:
-        topic = place_of(self.folder)
-        return FolderOutput(self.folder) if topic is None else TopicOutput(topic)
+        topic, with_provisional = place_of(self.folder), bool(self.latest)
+        if topic is None:
+            return FolderOutput(self.folder, with_provisional=with_provisional)
+        return TopicOutput(topic, with_provisional=with_provisional)
+
+    def _check_whole(self, how: str) -> None:
+        if self.latest:
+            message = f"the last row of each key is known at the end of an output, and it is {how}"
+            raise failure("RQ557", message, hint="rows, pandas or Arrow; or all rows, without a key")
+
+    def _last_by_key(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yields the last row of each key, in the order in which the keys came. Raises RQ557 for a key that no row
+        has."""
+        last: dict[tuple[Any, ...], dict[str, Any]] = {}
+        names: dict[str, None] = {}
+        for row in rows:
+            names.update(dict.fromkeys(row))
+            last[tuple(row.get(name) for name in self.latest)] = row
+        if last and (missing := [name for name in self.latest if name not in names]):
+            hint = did_you_mean(missing[0], names.keys() - {MARK}, "attributes")
+            raise failure(
+                "RQ557", f"no row of {self.folder} has `{missing[0]}`, which is in the key", hint=hint
+            )
+        yield from last.values()
 
     def _gathered(self) -> tuple[Iterator[dict[str, Any]], Units]:
         """Returns the tuples of all parts, and the units of the last one: each part contains all markers."""
@@ -164,7 +195,7 @@ class Reading:
         rows = chain.from_iterable(
             self.decoded(of_part, units[part], ends.get(part)) for part, of_part in entries.items()
         )
-        return rows, units[output.parts[-1]]
+        return self._last_by_key(rows) if self.latest else rows, units[output.parts[-1]]
 
     def _through(self, entries: Entries, units: Units) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yields the tuples as written, each with its place; updates `units`."""

@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 from cedilla.compiler.plan import Plan, printed_labels
 from cedilla.grammar.diagnostics.printable import json_printable
 from cedilla.runtime.connectors.records.json_objects import json_text
-from cedilla.runtime.connectors.records.marker_files import PARTS, TUPLES
+from cedilla.runtime.connectors.records.marker_files import MARK, PARTS, PROVISIONAL, TUPLES
 from cedilla.runtime.engines.plain.output import Output
 from cedilla.runtime.epochs.options.options import Options, apply
 from cedilla.runtime.epochs.options.places import check_outputs, check_unread
@@ -40,9 +40,9 @@ class Folder:
     def write(self, parts: _Parts) -> None:
         folder = self.path / f"epoch={self._epoch:012d}"
         folder.mkdir(parents=True)
-        for name, part in zip(PARTS, parts, strict=True):
+        for name, part in zip((*PARTS, f"_{PROVISIONAL}"), parts, strict=True):
             if part:
-                number = "-00000" if name == TUPLES else ""
+                number = "-00000" if name in (TUPLES, f"_{PROVISIONAL}") else ""
                 (folder / f"{name}{number}.jsonl").write_text(
                     "".join(f"{line}\n" for line in part), encoding="utf-8"
                 )
@@ -53,11 +53,12 @@ class Folder:
 class Writer:
     """Cuts an emit's stream into epochs.
 
-    An epoch ends where the order `+`, tuples, punctuations, `≀`, `−` goes back (theory 3.3).
+    An epoch ends where the order `+`, tuples, punctuations, `≀`, `−` goes back (theory 3.3), and after provisional
+    rows, which are those of an epoch.
     """
 
     _to: Printer | Folder
-    _parts: list[list[str]] = field(factory=lambda: [[] for _ in PARTS])
+    _parts: list[list[str]] = field(factory=lambda: [[] for _ in (*PARTS, PROVISIONAL)])
 
     def add(self, output: Output) -> None:
         """Takes the next part of the stream."""
@@ -65,14 +66,17 @@ class Writer:
         first = next((index for index, part in enumerate(parts) if part), len(parts))
         if any(self._parts[first + 1 :]):
             self.flush()
-        for lines, part in zip(self._parts, parts, strict=True):
+        provisional = [{MARK: True, **row} for row in output.provisional]
+        for lines, part in zip(self._parts, (*parts, provisional), strict=True):
             lines.extend(map(json_text, part))
+        if provisional:
+            self.flush()
 
     def flush(self) -> None:
         """Writes the collected lines."""
         if any(self._parts):
             self._to.write(self._parts)
-        self._parts = [[] for _ in PARTS]
+        self._parts = [[] for _ in self._parts]
 
 
 def writers(plan: Plan, options: Options) -> Mapping[str, Writer]:

@@ -266,7 +266,7 @@ STATEMENTS = (
     | make(syntax.Let, st.just("named_by_no_other"), LITERALS)
     | make(syntax.UnitDefinition, NAMES | UNITS, optional(EXPRESSIONS))
     | make(syntax.Definition, NAMES, RELATIONS)
-    | make(syntax.Emit, RELATIONS, NAMES, STRINGS, st.booleans())
+    | make(syntax.Emit, RELATIONS, NAMES, STRINGS, st.booleans(), st.just(()), st.just(()) | several(NAMES))
     | make(syntax.StatedAccent, NAMES, st.deferred(lambda: ACCENTS))
     | make(syntax.StatedFile, NAMES, STRINGS)
     | make(syntax.Use, STRINGS)

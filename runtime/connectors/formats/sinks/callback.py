@@ -30,6 +30,9 @@ class CallbackSink(Sink):
         self._tuples = tuples
         return 0 if tuples is None else None
 
+    def stage_provisional(self, number: int, rows: DataFrame, columns: Columns) -> None:
+        """Does nothing: a function gets the output stream, and provisional rows are no part of it."""
+
     def stage_markers(self, number: int, markers: Markers) -> None:
         tuples, self._tuples = self._tuples, None
         if tuples is not None or markers != Markers():

@@ -1,25 +1,27 @@
 """A Delta table as a sink: an epoch is staged in the checkpoint, and becomes one version of the table after its commit.
 
-The epoch's number is the table's transaction id, so publishing it again after a crash changes nothing. Markers are rows
+An output that is updated has a column `provisional`, and a row takes the place of the one with its key. The epoch's
+number is the table's transaction id, so publishing it again after a crash changes nothing. Markers are rows
 of a second table, `PATH_markers`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from pyarrow import parquet
 from pyspark.sql import DataFrame
 
 from cedilla.compiler.plan import Emit
+from cedilla.compiler.plan.latest import PROVISIONAL_COLUMN, check_names
 from cedilla.compiler.plan.places import markers_table
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.formats.sinks.parquet import ParquetSink
 from cedilla.runtime.connectors.records.lines import local_path
-from cedilla.runtime.connectors.records.marker_files import is_tuple_file
+from cedilla.runtime.connectors.records.marker_files import MARK, is_provisional_file, is_tuple_file
 from cedilla.runtime.connectors.storage.delta import (
     EPOCH_KEY,
     load_deltalake,
@@ -41,8 +43,14 @@ _MARKERS = pa.schema(
 class DeltaSink(ParquetSink):
     """A tuple is a row; new columns are added, with null in earlier rows."""
 
-    def __init__(self, files: Files, path: str, relation: str, table: str) -> None:
+    hides_provisional: ClassVar[bool] = False
+
+    def __init__(
+        self, files: Files, path: str, relation: str, table: str, latest: Sequence[str] = ()
+    ) -> None:
+        """`latest`: the key by which rows are updated."""
         super().__init__(files, path, relation)
+        self._latest = latest
         local = local_path(table)
         self._table = (table if local is None else str(local.absolute())).rstrip("/")
         self._markers_table = markers_table(self._table)
@@ -53,7 +61,7 @@ class DeltaSink(ParquetSink):
         """Returns the sink of an emit; epochs are staged in a folder of the checkpoint. Raises `DiagnosticError`
         RQ471."""
         load_deltalake()
-        return cls(files, f"{checkpoint}/delta/{emit.name}", emit.relation, emit.path)
+        return cls(files, f"{checkpoint}/delta/{emit.name}", emit.relation, emit.path, emit.latest)
 
     def stage(self, number: int, tuples: DataFrame | None, columns: Columns) -> int | None:
         """Stages tuples as `FolderSink.stage` does. Raises `DiagnosticError` RQ470 if the table has a column of another
@@ -62,9 +70,16 @@ class DeltaSink(ParquetSink):
             self._check(columns)
         return super().stage(number, tuples, columns)
 
+    def stage_provisional(self, number: int, rows: DataFrame, columns: Columns) -> None:
+        self._check({name: kind for name, kind in columns.items() if name != MARK})
+        super().stage_provisional(number, rows, columns)
+
     def _check(self, columns: Columns) -> None:
         """Raises RQ470 for a changed type: the table would silently accept a fraction as a whole number. Raises RQ360
-        for two names that the table would refuse after the commit."""
+        for two names that the table would refuse after the commit, RQ556 for a name that the table of an updated output
+        has itself."""
+        if self._latest:
+            check_names(columns, self._table)
         if self._types is None:
             self._types = _types(opened_table(self._table))
         new = {name: _plain(kind.jsonValue()) for name, kind in columns.items()}
@@ -88,9 +103,10 @@ class DeltaSink(ParquetSink):
         """Appends a committed epoch to the tables; a table that contains it already is skipped."""
         staged = self._staged(number, run)
         files = [file.path for file in self._files.list(staged)]
-        rows = [path for path in files if is_tuple_file(path)]
+        rows = [path for path in files if is_tuple_file(path) or is_provisional_file(path)]
         if rows:
-            self._append(self._table, number, self._batches(rows))
+            put = self._merge if self._latest else self._append
+            put(self._table, number, self._batches(rows))
         if len(files) > len(rows):
             markers = pa.Table.from_pylist([*self._markers(number, files)], _MARKERS)
             self._append(self._markers_table, number, markers.to_reader())
@@ -100,19 +116,28 @@ class DeltaSink(ParquetSink):
         """Returns the rows of an epoch in batches."""
         with self._files.open(paths[0]) as first:
             schema = _moments(parquet.read_schema(first))
+        if MARK in schema.names:
+            schema = schema.remove(schema.get_field_index(MARK))
+        plain, is_provisional = schema, pa.field(PROVISIONAL_COLUMN, pa.bool_())
+        if self._latest:
+            schema = schema.append(is_provisional)
 
         def batches() -> Iterator[pa.RecordBatch]:
             for path in paths:
                 with self._files.open(path) as stream:
                     for batch in parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us").iter_batches():
-                        yield from pa.Table.from_batches([batch]).cast(schema).to_batches()
+                        rows = pa.Table.from_batches([batch]).select(plain.names).cast(plain)
+                        if self._latest:
+                            marks = pa.repeat(is_provisional_file(path), rows.num_rows)
+                            rows = rows.append_column(is_provisional, marks)
+                        yield from rows.to_batches()
 
         return pa.RecordBatchReader.from_batches(schema, batches())
 
     def _markers(self, number: int, files: Sequence[str]) -> Iterator[dict[str, Any]]:
         index = 0
         for path in files:
-            if is_tuple_file(path):
+            if is_tuple_file(path) or is_provisional_file(path):
                 continue
             for row in map(json.loads, filter(None, self._files.read(path).split("\n"))):
                 for kind, text in row.items():
@@ -120,6 +145,43 @@ class DeltaSink(ParquetSink):
                     index += 1
 
     def _append(self, table: str, number: int, rows: pa.RecordBatchReader) -> None:
+        def append(commit: Any) -> None:
+            load_deltalake().write_deltalake(
+                table,
+                rows,
+                mode="append",
+                schema_mode="merge",
+                commit_properties=commit,
+                name=self._relation,
+                storage_options=storage_options(table),
+            )
+
+        self._commit(table, number, append)
+
+    def _merge(self, table: str, number: int, rows: pa.RecordBatchReader) -> None:
+        """Puts rows in the place of those with the same keys."""
+        opened = opened_table(table)
+        if opened is None:
+            self._append(table, number, rows)
+            return
+        agree = " AND ".join(
+            f"(old.{_quoted(name)} IS NOT DISTINCT FROM new.{_quoted(name)})" for name in self._latest
+        )
+
+        def merge(commit: Any) -> None:
+            opened.merge(
+                _with_all_columns(rows, opened),
+                agree,
+                source_alias="new",
+                target_alias="old",
+                merge_schema=True,
+                commit_properties=commit,
+            ).when_matched_update_all().when_not_matched_insert_all().execute()
+
+        self._commit(table, number, merge)
+
+    def _commit(self, table: str, number: int, write: Callable[[Any], None]) -> None:
+        """Writes an epoch as one version of a table, unless the table contains it already."""
         deltalake = load_deltalake()
         last = _last(table)
         if last is not None and last >= number:
@@ -130,15 +192,7 @@ class DeltaSink(ParquetSink):
         )
         try:
             with table_refusals(table):
-                deltalake.write_deltalake(
-                    table,
-                    rows,
-                    mode="append",
-                    schema_mode="merge",
-                    commit_properties=commit,
-                    name=self._relation,
-                    storage_options=storage_options(table),
-                )
+                write(commit)
         except DiagnosticError:
             # A store may have written the version although its answer was lost; the retry is then refused as a
             # duplicate.
@@ -158,6 +212,25 @@ def _last(table: str) -> int | None:
     """Returns the last epoch in a table."""
     opened = opened_table(table)
     return None if opened is None else opened.transaction_version(_WRITER)
+
+
+def _with_all_columns(rows: pa.RecordBatchReader, opened: Any) -> pa.RecordBatchReader:
+    """Returns rows with null in the columns of a table that they lack, or values of earlier rows would stay."""
+    lacking = [
+        field for field in pa.schema(opened.schema().to_arrow()) if field.name not in rows.schema.names
+    ]
+    schema = pa.schema([*rows.schema, *lacking])
+
+    def whole(batch: pa.RecordBatch) -> pa.RecordBatch:
+        nulls = (pa.nulls(batch.num_rows, field.type) for field in lacking)
+        return pa.RecordBatch.from_arrays([*batch.columns, *nulls], schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, map(whole, rows))
+
+
+def _quoted(name: str) -> str:
+    """Returns a name as the library's SQL takes it."""
+    return f'"{name.replace(chr(34), chr(34) * 2)}"'
 
 
 def _types(opened: Any) -> dict[str, object]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any, ClassVar
 from uuid import uuid4
 
 from cedilla.compiler.plan import Emit
@@ -12,7 +13,7 @@ from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.connectors.records.json_objects import number_of
-from cedilla.runtime.connectors.records.marker_files import is_tuple_file
+from cedilla.runtime.connectors.records.marker_files import is_provisional_file, is_tuple_file
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.topics.topic_writer import Dealer, Record, TopicWriter
 
@@ -25,9 +26,15 @@ class KafkaSink(JsonLinesSink):
     it.
     """
 
-    def __init__(self, files: Files, path: str, relation: str, topic: Topic) -> None:
+    hides_provisional: ClassVar[bool] = False
+
+    def __init__(
+        self, files: Files, path: str, relation: str, topic: Topic, latest: Sequence[str] = ()
+    ) -> None:
+        """`latest`: the attributes that are the key of records if the output is updated."""
         super().__init__(files, path, relation)
         self._topic = topic
+        self._latest = latest
         self._dealer: Dealer | None = None
         self._made: TopicWriter | None = None
         self._next = 0  # the first epoch that is not written; 0 if it is not known
@@ -36,7 +43,7 @@ class KafkaSink(JsonLinesSink):
     def of(cls, files: Files, checkpoint: str, emit: Emit) -> KafkaSink:
         """Returns the sink of an emit; epochs are staged in a folder of the checkpoint."""
         topic = topic_of(emit.path, emit.span)
-        return cls(files, f"{checkpoint}/produced/{topic.name}", emit.relation, topic)
+        return cls(files, f"{checkpoint}/produced/{topic.name}", emit.relation, topic, emit.latest)
 
     def publish(self, number: int, run: int) -> None:
         """Writes a committed epoch, unless its transaction is done. Raises `DiagnosticError`: RQ442 to RQ445, RQ447,
@@ -92,16 +99,26 @@ class KafkaSink(JsonLinesSink):
     def _records(self, staged: str, partitions: int) -> Iterator[Record]:
         dealer = self._dealer = self._dealer or Dealer(range(partitions))
         for file in self._files.list(staged):
-            are_tuples = is_tuple_file(file.path)
+            are_rows = is_tuple_file(file.path) or is_provisional_file(file.path)
             for line in b"".join(self._files.blocks(file.path)).split(b"\n"):
                 if not line:
                     continue
-                if are_tuples:
+                if are_rows:
                     yield dealer.record(self._key(line), line)
                 else:
                     yield from ((partition, None, line) for partition in range(partitions))
 
     def _key(self, line: bytes) -> Any:
-        return (
-            None if self._topic.key is None else json.loads(line, parse_float=number_of).get(self._topic.key)
-        )
+        """Returns the key of a record: the value of an attribute, or all values by which rows are updated."""
+        if self._topic.key is None and not self._latest:
+            return None
+        row = json.loads(line, parse_float=number_of)
+        if not self._latest:
+            return row.get(self._topic.key)
+        return [_whole(row.get(name)) for name in self._latest]
+
+
+def _whole(value: Any) -> Any:
+    """Returns a number without a fraction as a whole one: accents make doubles of whole numbers, and a key stays."""
+    is_whole = isinstance(value, float | Decimal) and value == value // 1
+    return int(value) if is_whole else value

@@ -9,7 +9,15 @@ from typing import ClassVar
 from pyspark.sql import DataFrame
 
 from cedilla.runtime.connectors.records.lines import local_path
-from cedilla.runtime.connectors.records.marker_files import ADDS, ALTERS, DROPS, PUNCTUATIONS, TUPLES, Markers
+from cedilla.runtime.connectors.records.marker_files import (
+    ADDS,
+    ALTERS,
+    DROPS,
+    PROVISIONAL,
+    PUNCTUATIONS,
+    TUPLES,
+    Markers,
+)
 from cedilla.runtime.connectors.storage.engine_failures import writing
 from cedilla.runtime.connectors.storage.files import Files, FoundFile, epoch_name, name_of
 from cedilla.runtime.connectors.storage.written import written
@@ -28,6 +36,10 @@ class Sink(ABC):
 
         An epoch that was not committed is staged again.
         """
+
+    @abstractmethod
+    def stage_provisional(self, number: int, rows: DataFrame, columns: Columns) -> None:
+        """Takes an epoch's provisional rows, after its tuples."""
 
     @abstractmethod
     def stage_markers(self, number: int, markers: Markers) -> None:
@@ -60,6 +72,9 @@ class FolderSink(Sink):
     extension: ClassVar[str]
     """The extension of the files' names."""
 
+    hides_provisional: ClassVar[bool] = True
+    """True if readers of a folder see its files, and are not to take provisional rows for tuples."""
+
     run: int = 0
     """The number of the run: it is in the names of what the run stages, so that no other run writes over that."""
 
@@ -90,19 +105,26 @@ class FolderSink(Sink):
 
     def stage(self, number: int, tuples: DataFrame | None, columns: Columns) -> int | None:
         """Writes an epoch's tuples into staging, and replaces remains of an epoch that did not commit."""
+        self._files.delete(self._staged(number, self.run))
+        return 0 if tuples is None else self._stage(number, TUPLES, tuples, columns)
+
+    def stage_provisional(self, number: int, rows: DataFrame, columns: Columns) -> None:
+        """Writes an epoch's provisional rows into staging, next to its tuples."""
+        self._stage(number, f"{'_' if self.hides_provisional else ''}{PROVISIONAL}", rows, columns)
+
+    def _stage(self, number: int, name: str, rows: DataFrame, columns: Columns) -> int:
+        """Writes rows into files of a name. Returns their number."""
         staged = self._staged(number, self.run)
-        self._files.delete(staged)
-        if tuples is None:
-            return 0
-        aside = f"{staged}/_tuples"
+        aside = f"{staged}/_{name}"
         with writing(aside):
-            self.write(tuples, columns, self._files.for_engine(aside))
-        counts = {file.path: self.count(file) for file in written(tuples.sparkSession, self._files, aside)}
+            self.write(rows, columns, self._files.for_engine(aside))
+        counts = {file.path: self.count(file) for file in written(rows.sparkSession, self._files, aside)}
         some = [path for path, count in counts.items() if count]
-        places = [f"{staged}/{TUPLES}-{index:05d}.{self.extension}" for index in range(len(some))]
+        places = [f"{staged}/{name}-{index:05d}.{self.extension}" for index in range(len(some))]
         for path, path_inside in zip(some, places, strict=True):
             self._files.rename(path, path_inside)
-        self._files.delete(aside if some else staged)
+        is_empty = not some and not self._files.list(staged)
+        self._files.delete(staged if is_empty else aside)
         self._files.sync(places, self._path)
         return sum(counts.values())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import ClassVar
 
 from cedilla.grammar.diagnostics.printable import json_printable
 from cedilla.runtime.connectors.formats.sinks.jsonl import JsonLinesSink
@@ -12,6 +13,8 @@ from cedilla.runtime.connectors.storage.files import Files
 class StdoutSink(JsonLinesSink):
     """Stages epochs in a folder next to the checkpoint's own, like other sinks, and prints them after their commit. If
     the run is killed while it prints an epoch, the next run prints it again."""
+
+    hides_provisional: ClassVar[bool] = False
 
     def __init__(self, files: Files, path: str, relation: str, label: str) -> None:
         super().__init__(files, path, relation)

@@ -285,6 +285,12 @@ class _Comparison:
         if old.original_units != emit.original_units:
             what = "in original units" if emit.original_units else "no more in original units"
             self._add("at once", where, what, f"Alters at the end of epoch {self.epoch} say so")
+        if old.latest != emit.latest:
+            was, now = (
+                f"latest by {', '.join(e.latest)}" if e.latest else "not updated" for e in (old, emit)
+            )
+            why = f"from epoch {self.epoch} on it has provisional rows" if not old.latest else _KEPT_ROWS
+            self._add("new checkpoint" if old.latest else "at once", where, f"{was} → {now}", why)
         if old.format != emit.format:
             why = "a folder has one format; another folder, `--sink NAME=PATH`"
             self._add("new checkpoint", where, f"to {old.format} → to {emit.format}", why)
@@ -361,6 +367,7 @@ class _Comparison:
 
 
 _BEGINS = "and says by Adds and Alters what is in force"
+_KEPT_ROWS = "provisional rows of open groups would stay; another place begins a new output"
 _ANOTHER_FOLDER = "Another folder begins a new output"
 
 
