@@ -1,6 +1,6 @@
 """Outputs that are updated, `emit r as latest by k`: what may be above them, and what their key is (theory 1.3).
 
-A row of an open group is the aggregate of what has come so far. It is provisional: it is no part of the output stream,
+A row of an open group is the aggregate of what has come so far. It is provisional: it is not part of the output stream,
 and the next row with its key takes its place. A key therefore names one group, and never changes while that is open.
 """
 

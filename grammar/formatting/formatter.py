@@ -106,10 +106,9 @@ def format_statement(statement: Statement) -> str:
             head = f"{name} := "
             return f"{head}{_laid(relation, _Position(0, len(head), 1))};"
         case syntax.Emit(relation, format, path, original_units, units, latest):
-            fixed = ", ".join(f"{fixed_unit.name} in {unit_text(fixed_unit.unit)}" for fixed_unit in units)
-            clauses = f"{' in original units' if original_units else ''}{f' with {fixed}' if fixed else ''}"
-            key = f" as latest by {', '.join(latest)}" if latest else ""
-            tail = f"{key} to {format} {quote(path)}{clauses};"
+            fixed = f" with {', '.join(f'{u.name} in {unit_text(u.unit)}' for u in units)}" * bool(units)
+            tail = f" as latest by {', '.join(latest)}" * bool(latest)
+            tail += f" to {format} {quote(path)}{' in original units' * original_units}{fixed};"
             return f"emit {_laid(relation, _Position(0, len('emit '), len(tail)))}{tail}"
 
 

@@ -204,7 +204,9 @@ PLACES = (
     Place(accepts="DOT", only=True, found={")": f"a unit is written `unit degC`; {_VALUES}"}),
     Place(accepts="PUNCTUATED", found=synonyms.PROMISES),
     Place(accepts="SEMICOLON", lacks="PUNCTUATED", found=synonyms.OUTPUTS),
+    Place(accepts="SEMICOLON", lacks="PUNCTUATED JOIN", found=synonyms.KEYS),
     Place(accepts="ORIGINAL", only=True, found=synonyms.CONVERSIONS),
+    Place(accepts="LATEST", only=True, found=synonyms.LATEST),
     # Relations.
     Place(accepts="RPAR JOIN", texts=";", call=synonyms.OPERATORS),
     Place(

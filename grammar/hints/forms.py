@@ -42,6 +42,8 @@ STATEMENTS = {
 }
 """First word of a statement -> its form."""
 
+LATEST = 'emit R as latest by k to json "path";'
+"""The form of an output that is updated."""
 DEFINITION = "name := select[t > 90](R);"
 SETS = ("union", "intersect", "minus")
 JOIN = "A join B on k, A.x = B.y"
@@ -91,6 +93,8 @@ def form_of(tokens: Sequence[Token], refused: Token) -> str | None:
     if words[0] in ("stream", "table") and opened == "":
         clause = next((word for word in reversed(words) if word in CLAUSES), None)
         return CLAUSES[clause] if clause else STATEMENTS[words[0]]
+    if words[0] == "emit" and "latest" in words:
+        return LATEST
     if "join" in words and "to" not in words:
         return JOIN
     return STATEMENTS.get(words[0], DEFINITION if ":=" in words else None)

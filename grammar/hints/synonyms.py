@@ -257,6 +257,15 @@ OUTPUTS = by_word(
 """Words after the place of an output in other languages."""
 CONVERSIONS = {"NAME": "an output has a unit by `with t in degC`, or all as they came by `in original units`"}
 """Words after an output that is `in` something."""
+KEYS = {"as": f"the key of an output that is updated comes before its place: `{forms.LATEST}`"}
+"""Words after the place of an output that is updated."""
+LATEST = by_word(
+    {
+        "NAME last": "a relation is named by `name := relation;`; an output that is updated is written "
+        f"`{forms.LATEST}`"
+    }
+)
+"""Words after a relation that is emitted `as` something."""
 
 CLAUSES = by_word(
     {
@@ -273,6 +282,7 @@ CLAUSES = by_word(
         "{": "operators are written around their input: `select[t > 90](R)`",
         "tablesample": "a share of the tuples is `sample[1 in 10 by k](R)`",
         "as": "a relation is named by `name := relation;`",
+        "latest upsert upserted merge update updated": f"an output that is updated is written `{forms.LATEST}`",
         " ".join(("into", *forms.FORMATS)): 'an output is written `emit R to json "path"`',
     }
 )

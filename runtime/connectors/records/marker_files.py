@@ -15,7 +15,7 @@ PARTS = ("0-adds", "1-tuples", "2-punctuations", "3-alters", "4-drops")
 """The names of files without numbers and extensions, in output order (theory 3.3)."""
 ADDS, TUPLES, PUNCTUATIONS, ALTERS, DROPS = PARTS
 PROVISIONAL = "1-provisional"
-"""The name of files of provisional rows, `_1-provisional-00000.jsonl`: they are no part of the output stream, and are
+"""The name of files of provisional rows, `_1-provisional-00000.jsonl`: they are not part of the output stream, and are
 encoded as the tuples of their epoch."""
 MARK = "$provisional"
 """The field that marks a provisional row."""

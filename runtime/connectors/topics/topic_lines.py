@@ -62,7 +62,7 @@ def place_of(path: str) -> Place | None:
 class RecordedTopic:
     """The partitions that a place names, each an ordered stream of its own (theory G38). `registry`: the address of the
     registry with the schemas of its records. `importer`: imports those that the query does not name.
-    `with_provisional`: reads provisional rows, too, which are no part of the stream.
+    `with_provisional`: reads provisional rows, too, which are not part of the stream.
 
     Raises `DiagnosticError`: RQ442 to RQ445; RQ505 as `SchemaRegistry`; RQ410 where the topic has no such partition.
     """

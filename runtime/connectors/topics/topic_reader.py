@@ -71,7 +71,7 @@ class _Records:
         if has_frames(text):
             lines = without_frames(lines)
             text = b"\n".join(lines)
-        if MARKED_LINE in text:  # provisional rows of another query are no part of its output
+        if MARKED_LINE in text:  # provisional rows of another query are not part of its output
             read = [not line.startswith(MARKED_LINE) for line in lines]
             if not any(read):
                 return 0

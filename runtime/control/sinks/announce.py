@@ -33,11 +33,6 @@ KeepsUnits = Callable[[str], bool]
 """Returns True for an attribute that an output never encodes."""
 
 
-def encodes_all(name: str) -> bool:
-    """Returns False for each attribute: Alters of all reach the output."""
-    return False
-
-
 @frozen
 class SinkState:
     """The announced state of an output stream, in canonical values.
@@ -82,7 +77,7 @@ def announce(
     after: Facts,
     always: frozenset[str] = frozenset(),
     *,
-    keeps_units: KeepsUnits = encodes_all,
+    keeps_units: KeepsUnits | None = None,
     names: UnitNames = NO_NAMES,
 ) -> tuple[SinkState, Markers]:
     """Returns the sink's state after an epoch and its markers: `begin`, then `finish`.
@@ -119,7 +114,7 @@ def finish(
     after: Facts,
     always: frozenset[str] = frozenset(),
     *,
-    keeps_units: KeepsUnits = encodes_all,
+    keeps_units: KeepsUnits | None = None,
     names: UnitNames = NO_NAMES,
 ) -> tuple[SinkState, Markers]:
     """Returns the sink's state after an epoch and all of its markers, from the result of `begin`.
@@ -298,16 +293,16 @@ def _alters(
     closed: Tree,
     always: frozenset[str],
     names: UnitNames,
-    keeps_units: KeepsUnits,
+    keeps_units: KeepsUnits | None,
 ) -> tuple[tuple[str, ...], dict[str, Tree], dict[str, Tree]]:
-    """Returns the texts of Alters, and the output's scale and its earlier functions after them. `closed`: the region
-    that the output has closed. `always`: the attributes that all tuples have. `names`: names of the units that Alters
-    lead to."""
+    """Returns the texts of Alters, and the output's scale and its earlier functions after them. `closed`: what the
+    output has closed. `always`: attributes that all tuples have. `names`: of the units that Alters lead to."""
     texts: list[str] = []
     scale, earlier = dict(before.scale), dict(before.earlier)
     for name in after.units:
         units, old = told_apart(name, after), scale.get(name, IDENTITY)
-        target: Tree = IDENTITY if keeps_units(name) else next_functions(units, old, earlier.get(name, NONE))
+        is_kept = keeps_units and keeps_units(name)
+        target: Tree = IDENTITY if is_kept else next_functions(units, old, earlier.get(name, NONE))
         if target is old:
             continue
         if not (changes := _changes(target, old)):

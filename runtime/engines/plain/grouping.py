@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.operators import Operator
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.plain.aggregate_results import result
-from cedilla.runtime.engines.plain.node import Groups, Row, Rows, inside, key_of, only_defined
+from cedilla.runtime.engines.plain.node import Groups, Node, Row, Rows, inside, key_of, only_defined
 
 
 class Aggregate(Groups):
@@ -20,8 +21,6 @@ class Aggregate(Groups):
 
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)
-        self.is_shown = False
-        """True if an output shows open groups."""
         self.provisional: Rows = []
         """The rows of open groups that the last step has changed."""
         if not operator.by:
@@ -61,3 +60,17 @@ class Aggregate(Groups):
             for rows in self.groups.values()
             if rows
         )
+
+
+def provisional_rows(
+    way: Sequence[Operator], nodes: Mapping[str, Node], inputs: Mapping[str, tuple[Facts, ...]]
+) -> Rows:
+    """Returns the rows of open groups that the last step has changed, as an output shows them. `way`: the aggregate and
+    the operators after it."""
+    groups, *after = way
+    node = nodes[groups.name]
+    assert isinstance(node, Aggregate)
+    rows = node.provisional
+    for operator in after:
+        rows = nodes[operator.name].step([rows], inputs[operator.name])
+    return rows

@@ -97,6 +97,8 @@ class Node:
         self.declared_doubles: Collection[str] = ()
         """The attributes of the output that the query itself turns into doubles, whatever digits they lose."""
         self.vacancies: Sequence[Vacancy] = ()
+        self.is_shown = False
+        """True if an output shows the rows of open groups."""
         self._vacant: Tree = False
         self._closed_before: tuple[Tree, ...] = ()
 

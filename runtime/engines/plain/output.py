@@ -14,7 +14,7 @@ from cedilla.runtime.engines.plain.node import Row
 @frozen
 class Output:
     """The output of one step of an emit: canonical tuples, the same encoded, and markers; with rows of open groups that
-    are no part of it."""
+    are not part of it."""
 
     canonical: tuple[Row, ...]
     tuples: tuple[Row, ...]

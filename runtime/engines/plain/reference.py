@@ -46,7 +46,7 @@ from cedilla.runtime.control.sources.undecodable import undecodable
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, output_names
 from cedilla.runtime.engines.plain.aggregate_results import ORDER
 from cedilla.runtime.engines.plain.encode import encoded_row
-from cedilla.runtime.engines.plain.grouping import Aggregate
+from cedilla.runtime.engines.plain.grouping import provisional_rows
 from cedilla.runtime.engines.plain.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.engines.plain.nodes import node_of
 from cedilla.runtime.engines.plain.output import Output
@@ -100,8 +100,7 @@ class Reference:
         for name, node in self.nodes.items():
             node.declared_doubles = {n for n, type_ in plan.start[name].types.items() if type_ == DOUBLE}
             node.vacancies = vacancies(plan)[name]
-        for name in plan.updated_groups:
-            self._groups(name).is_shown = True
+            node.is_shown = name in plan.updated_groups
         self.after = plan.start
 
     def step(self, items: Sequence[tuple[str, Item]]) -> list[dict[str, Output]]:
@@ -364,10 +363,11 @@ class Reference:
         is_eager = self.plan.settings["drop"] == "eager"
         dropped = sink.dropped(during or after) if is_eager else dict[str, Tree]()
         rows = without_places(rows)
+        way = self.plan.updated.get(emit.name)
+        shown = [] if way is None else provisional_rows(way, self.nodes, self._inputs)
         start = self.plan.start[emit.relation]
         encoded, provisional = (
-            tuple(encoded_row(row, sink, start, after, dropped) for row in some)
-            for some in (rows, self._provisional(emit))
+            tuple(encoded_row(row, sink, start, after, dropped) for row in some) for some in (rows, shown)
         )
         markers = Markers()
         if during is not None:
@@ -375,21 +375,6 @@ class Reference:
                 sink, adds, after, always, keeps_units=emit.keeps_units, names=names
             )
         return Output(tuple(rows), encoded, markers, provisional)
-
-    def _groups(self, name: str) -> Aggregate:
-        node = self.nodes[name]
-        assert isinstance(node, Aggregate)
-        return node
-
-    def _provisional(self, emit: Emit) -> Rows:
-        """Returns the rows of open groups that this step has changed, as an output shows them."""
-        if not emit.latest:
-            return []
-        groups, *after = self.plan.updated[emit.name]
-        rows = self._groups(groups.name).provisional
-        for operator in after:
-            rows = self.nodes[operator.name].step([rows], self._inputs[operator.name])
-        return rows
 
 
 _KINDS = ("accent", "punctuation", "malformed", "columns")

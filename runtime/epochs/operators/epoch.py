@@ -109,8 +109,7 @@ class Epoch:
 
     def _made(self, frame: DataFrame) -> DataFrame:
         """Returns the rows that the operator of this call makes of its input, one of each at most."""
-        operator = self._next()
-        return self._result(operator, self._row_by_row(operator, frame))
+        return self._result(operator := self._next(), self._row_by_row(operator, frame))
 
     def _row_by_row(self, operator: Any, frame: DataFrame) -> DataFrame:
         match operator:

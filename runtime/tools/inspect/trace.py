@@ -30,7 +30,7 @@ from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.markers.undeclared import passed_over
-from cedilla.runtime.control.sinks.announce import KeepsUnits, SinkState, announce, encodes_all
+from cedilla.runtime.control.sinks.announce import KeepsUnits, SinkState, announce
 from cedilla.runtime.control.sinks.held_back import held_back
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -175,7 +175,7 @@ class _Tracer:
         *,
         most: Mapping[str, Facts],
         units: Mapping[str, Mapping[str, str]],
-        keeps_units: KeepsUnits = encodes_all,
+        keeps_units: KeepsUnits | None = None,
     ) -> Markers:
         """Returns the markers that a relation, or an output of it, announces after a marker, and records them."""
         states[name], announced = announce(

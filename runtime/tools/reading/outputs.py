@@ -41,8 +41,8 @@ class FolderOutput:
 
     def new(self, part: int) -> Entries:
         """Returns the items of new files."""
-        found = files_of(self._folder, with_provisional=self._with_provisional)
-        files = [file for file in found if file not in self._earlier]
+        files = files_of(self._folder, with_provisional=self._with_provisional)
+        files = [file for file in files if file not in self._earlier]
         self._earlier.update(files)
         return lambda types: chain.from_iterable(entries_of(file, types) for file in files)
 

@@ -50,7 +50,7 @@ def read(
     result of `compile_query`. `schema`: types without a query, `"minute: long, litres: double"`; others
     are inferred from values. `latest`: the key of an output that is updated, `["minute", "meter"]`: of each key
     there is the last row, which has `$provisional` while its group is open. Without it the provisional rows are left
-    out, because they are no part of the output.
+    out, because they are not part of the output.
 
     `canonical`: every Alter is undone; an attribute that was dropped and added again is in the units of that
     Add. `original`: the units of the output's start. These are the same, but are refused (RQ422) if an

@@ -31,7 +31,7 @@ class CallbackSink(Sink):
         return 0 if tuples is None else None
 
     def stage_provisional(self, number: int, rows: DataFrame, columns: Columns) -> None:
-        """Does nothing: a function gets the output stream, and provisional rows are no part of it."""
+        """Does nothing: a function gets the output stream, and provisional rows are not part of it."""
 
     def stage_markers(self, number: int, markers: Markers) -> None:
         tuples, self._tuples = self._tuples, None

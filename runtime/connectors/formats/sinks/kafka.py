@@ -115,7 +115,9 @@ class KafkaSink(JsonLinesSink):
         row = json.loads(line, parse_float=number_of)
         if not self._latest:
             return row.get(self._topic.key)
-        return [_whole(row.get(name)) for name in self._latest]
+        values = [_whole(row.get(name)) for name in self._latest]
+        # An undefined value alone is no key, and its rows would take turns.
+        return values[0] if len(values) == 1 and values[0] is not None else values
 
 
 def _whole(value: Any) -> Any:

@@ -45,12 +45,31 @@ def test_records_have_the_key_of_their_group(kafka: Broker, sail: SparkSession, 
     assert records[2] == provisional(1, 1, 5.0)
     assert sorted(records[3:5], key=str) == final
     assert kafka.keys("updated_out") == {b"[0, 1]", b"[0, 2]", b"[1, 1]", None}
-    place = f"{address}_out"
-    assert sorted(cedilla.read(place).rows(), key=str) == final
-    last = sorted(cedilla.read(place, latest=["wid", "s"]).rows(), key=str)
+    out = f"{address}_out"
+    assert sorted(cedilla.read(out).rows(), key=str) == final
+    last = sorted(cedilla.read(out, latest=["wid", "s"]).rows(), key=str)
     assert last == [provisional(1, 1, 5.0), *final]
     for number, key in enumerate(['key?: string from record "key"', "other?: long"]):
-        reader = TopicQuery(sail, place, tmp_path / f"b{number}", READER.replace("KEY", key))
+        reader = TopicQuery(sail, out, tmp_path / f"b{number}", READER.replace("KEY", key))
         reader.run()
         assert sorted(({n: i[n] for n in ("wid", "s", "t")} for i in reader.tuples), key=str) == final
         assert reader.quarantine() == []
+
+
+def test_a_key_of_one_attribute_is_its_value(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
+    """All rows of a key are in one partition, those of an undefined value too; an altered key stays the same."""
+    address = kafka.topic("keyed", 1)
+    kafka.topic("keyed_out", 3)
+    text = SUMS.replace("wid, s", "s").replace("s: int in {1, 2}", "s?: int").replace("_out", "_out")
+    query = TopicQuery(sail, address, tmp_path, text)
+    for t in (1.0, 2.0):
+        kafka.send("keyed", [row(0, 1, t), {"ts": 0, "t": t}])
+        query.run()
+    kafka.send("keyed", [{"$accent": "[[alter(s, y -> y / 4)]]"}, {"ts": 0, "s": 0.25, "t": 3.0}])
+    query.run()
+    assert kafka.keys("keyed_out") == {b"1", b"[null]", None}
+    with_rows = [
+        sorted({str(r.get("s")) for r in records if "$provisional" in r})
+        for records in kafka.records("keyed_out")
+    ]
+    assert sum(map(len, with_rows)) == 3  # 1, 1.0 and none
