@@ -73,7 +73,7 @@ def columns(text: bytes, starts: Places, ends: Places, types: Mapping[str, Type]
     if not IS_THERE or len(text) > _LARGEST_TEXT:
         return None
     form = _form(text[starts[0] : ends[0]])
-    if form is None or not is_utf8(text[starts[0] : ends[-1]]):
+    if form is None or not (text.isascii() or is_utf8(text[starts[0] : ends[-1]])):
         return None
     names = [key.decode() for key in form.keys]
     kinds = [_KINDS[types[name].name] if name in types else _SKIPPED for name in names]

@@ -233,6 +233,11 @@ def _blocks(stream: Any, begin: int, end: int | None, longest: int) -> Iterator[
     is_begun = begin == 0
     while True:
         chunk: bytes = stream.read(costs.BLOCK)
+        if is_begun and (end is None or at + len(rest) + len(chunk) < end) and (whole := _whole(chunk)):
+            text = b"".join((rest, memoryview(chunk)[:whole]))  # most blocks are copied only here
+            yield from _lines_apart(_with_feeds(text), at, longest)
+            at, rest = at + len(text), chunk[whole:]
+            continue
         text = rest + chunk
         is_last = not chunk
         if not is_begun:
@@ -252,15 +257,19 @@ def _blocks(stream: Any, begin: int, end: int | None, longest: int) -> Iterator[
             if text:
                 yield from _lines_apart(_with_feeds(text), at, longest)
             return
-        # A carriage return at the very end may belong to the next line feed.
-        whole = max(text.rfind(b"\n"), text.rfind(b"\r", 0, len(text) - 1)) + 1
-        if whole:
+        if whole := _whole(text):
             yield from _lines_apart(_with_feeds(text[:whole]), at, longest)
         at, rest = at + whole, text[whole:]
         if len(rest) > longest + EXCESS:
             yield Block(rest[: longest + EXCESS] + b"\n", at, exceeds=longest)
             length, rest = passed(stream, rest)
             at += length
+
+
+def _whole(text: bytes) -> int:
+    """Returns the number of bytes of the whole lines that a text begins with. A carriage return at the very end may
+    belong to the next line feed."""
+    return max(text.rfind(b"\n"), text.rfind(b"\r", 0, len(text) - 1)) + 1
 
 
 def _lines_apart(text: bytes, offset: int, longest: int) -> Iterator[Block]:
