@@ -177,6 +177,14 @@ def _written(sample: Sample) -> str:
     return _compiled(sample.query(to=f'{sample.format} "{path}"'))
 
 
+def _updated(sample: Sample) -> str:
+    if (code := _written(sample)) != "yes":
+        return code
+    path = sample.path if FORMATS[sample.format].is_topic else "out"
+    query = sample.query(to=f'{sample.format} "{path}"')
+    return _compiled(query.replace("emit r", "emit aggregate[count() as c by n](r) as latest by n"))
+
+
 def _markers_among(sample: Sample) -> str:
     return "yes" if '"$accent"' in _simulated(sample, sample.marked) else "no"
 
@@ -237,6 +245,7 @@ _CELLS: Mapping[str, Callable[[Sample], str]] = {
     "`stream ... from`": lambda s: _compiled(s.query()),
     "`table ... from`": lambda s: _compiled(s.query(kind="table")),
     "`emit ... to`": _written,
+    "`emit ... as latest by`": _updated,
     "markers among tuples": _markers_among,
     "a marker folder, `markers`": lambda s: _compiled(s.query(after=' markers "ops"')),
     "`ordered by name`": lambda s: _compiled(s.query(after=" ordered by name")),

@@ -63,8 +63,8 @@ def newest_rows(folder: CheckpointFolder, output: str, units: Units) -> dict[str
     """Returns the newest rows of an output, newest last, and the unit of each attribute.
 
     Rows of an epoch are in the units before its Alters. Unless they are shown as written, epochs before a change of
-    units are left out. Raises `DiagnosticError`: RQ412 for an output that is not a folder of JSON or Parquet or a table
-    of Delta, RQ143 for an unknown unit.
+    units are left out. Provisional rows are, too. Raises `DiagnosticError`: RQ412 for an output that is not a folder of
+    JSON or Parquet or a table of Delta that only grows, RQ143 for an unknown unit.
     """
     emit = next((candidate for candidate in folder.stored.plan.emits if candidate.name == output), None)
     if emit is None or emit.path == "-" or emit.format not in _SHOWN:
@@ -73,6 +73,9 @@ def newest_rows(folder: CheckpointFolder, output: str, units: Units) -> dict[str
             f"the page shows rows of folders of JSON and Parquet and of tables of Delta only, not {output}"
         )
         raise failure("RQ412", message, hint=hint)
+    if emit.latest and emit.format_kind.is_table:
+        message = f"versions of the table of {output} rewrite rows, and the page shows rows that are added"
+        raise failure("RQ412", message, hint="a query of the table, with `provisional` true for open groups")
     if folder.commit is None:
         return {"rows": [], "units": {}, "names": []}
     root = folder.path_of_run(emit.path)

@@ -16,6 +16,8 @@ from cedilla.runtime.connectors.formats.sinks.delta import DeltaSink
 from cedilla.runtime.connectors.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.connectors.records.marker_files import is_provisional_file
 from cedilla.runtime.hosts.cli.main import main
+from cedilla.runtime.tools.inspect.newest_rows import newest_rows
+from cedilla.runtime.tools.inspect.run_model import RunModel
 from tests.kit.errors import code_of
 from tests.kit.lines import read_lines
 from tests.kit.query import Query
@@ -341,6 +343,21 @@ emit s as latest by k, hour to delta "out";
     run.write("r", [{"hour": 0, "ts": 3, "k": "a", "p": 1.0}])
     run.process(files_per_epoch=1)
     assert table_rows(run) == [{"k": "a", "hour": 0, "x": None, "p": 1.0, "provisional": True}]
+
+
+def test_the_page_shows_rows_of_the_stream_and_none_of_a_table_that_is_rewritten(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pytest.importorskip("deltalake")
+    run = Query(spark, tmp_path, UPDATED + 'emit s as latest by hour, k to delta "table";')
+    run.write("r", [row(1, "a", 1.0), row(12, "a", 1.0), closed(10)])
+    run.process()
+    model = RunModel(str(tmp_path / "checkpoint"))
+    model.read()
+    assert model.folder is not None
+    folder = model.folder
+    assert [item["hour"] for item in newest_rows(folder, "s", "as written")["rows"]] == [0]
+    assert code_of(lambda: newest_rows(folder, "s_2", "as written")) == "RQ412"
 
 
 def test_an_epoch_is_merged_once(
