@@ -44,9 +44,8 @@ def output(query: str) -> str:
     def step(outputs):
         for name, part in outputs.items():
             prefix = f"{name}: " if label else ""
-            lines.extend(
-                f"{prefix}{json.dumps(item, ensure_ascii=False, default=str)}" for item in part.items()
-            )
+            items = (*part.items(), *part.marked)
+            lines.extend(f"{prefix}{json.dumps(item, ensure_ascii=False, default=str)}" for item in items)
 
     def rejected(line, code):
         lines.append(f"set aside ({code}): {line.line.text}")

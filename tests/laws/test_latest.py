@@ -125,7 +125,7 @@ def test_the_output_stream_is_that_without_provisional_rows(seed: int) -> None:
 def shown(decoder: Decoder, output: Output) -> Iterator[Item]:
     """The canonical rows of a step, provisional ones too, which are written as its tuples are."""
     adds, tuples, *rest = output.parts()
-    for part in (adds, [{MARK: True, **row} for row in output.provisional], tuples, *rest):
+    for part in (adds, output.marked, tuples, *rest):
         for item in part:
             if (row := decoder.feed(item)) is not None:
                 yield row

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from cedilla.runtime.connectors.records.marker_files import Markers
+from cedilla.runtime.connectors.records.marker_files import MARK, Markers
 from cedilla.runtime.engines.plain.node import Row
 
 
@@ -29,6 +29,11 @@ class Output:
         )
         punctuations = [{"$punctuation": text} for text in self.markers.punctuations]
         return [adds, [dict(row) for row in self.tuples], punctuations, alters, drops]
+
+    @property
+    def marked(self) -> list[dict[str, Any]]:
+        """Returns the provisional rows as lines."""
+        return [{MARK: True, **row} for row in self.provisional]
 
     def items(self) -> list[dict[str, Any]]:
         return [*chain.from_iterable(self.parts())]

@@ -27,7 +27,8 @@ def rewritten(
     sinks: Mapping[str, str],
     sink_format: str = "json",
 ) -> CompiledQuery:
-    """Returns a query that reads sources from staged data, and writes to other folders. `sinks`: folders by emit."""
+    """Returns a query that reads sources from staged data, and writes final rows to other folders. `sinks`: folders by
+    emit."""
     plan = compiled.plan
     query = parse_query(plan.text, compiled.source)
     emits = iter(plan.emits)
@@ -36,7 +37,7 @@ def rewritten(
         if isinstance(statement, syntax.StreamDeclaration) and statement.name in sources:
             return _declared(statement, sources[statement.name])
         if isinstance(statement, syntax.Emit) and (folder := sinks.get(next(emits).name)) is not None:
-            return evolve(statement, format=sink_format, path=folder)
+            return evolve(statement, format=sink_format, path=folder, latest=())
         return statement
 
     text = format_query(evolve(query, statements=tuple(map(changed, query.statements))))

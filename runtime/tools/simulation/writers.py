@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 from cedilla.compiler.plan import Plan, printed_labels
 from cedilla.grammar.diagnostics.printable import json_printable
 from cedilla.runtime.connectors.records.json_objects import json_text
-from cedilla.runtime.connectors.records.marker_files import MARK, PARTS, PROVISIONAL, TUPLES
+from cedilla.runtime.connectors.records.marker_files import PARTS, PROVISIONAL, TUPLES
 from cedilla.runtime.engines.plain.output import Output
 from cedilla.runtime.epochs.options.options import Options, apply
 from cedilla.runtime.epochs.options.places import check_outputs, check_unread
@@ -66,10 +66,9 @@ class Writer:
         first = next((index for index, part in enumerate(parts) if part), len(parts))
         if any(self._parts[first + 1 :]):
             self.flush()
-        provisional = [{MARK: True, **row} for row in output.provisional]
-        for lines, part in zip(self._parts, (*parts, provisional), strict=True):
+        for lines, part in zip(self._parts, (*parts, output.marked), strict=True):
             lines.extend(map(json_text, part))
-        if provisional:
+        if output.provisional:
             self.flush()
 
     def flush(self) -> None:

@@ -16,6 +16,7 @@ from cedilla.runtime.connectors.formats.sinks.delta import DeltaSink
 from cedilla.runtime.connectors.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.connectors.records.marker_files import is_provisional_file
 from cedilla.runtime.hosts.cli.main import main
+from cedilla.runtime.hosts.embedding.rewriting import rewritten
 from cedilla.runtime.tools.inspect.newest_rows import newest_rows
 from cedilla.runtime.tools.inspect.run_model import RunModel
 from tests.kit.errors import code_of
@@ -274,6 +275,12 @@ def test_explain_and_status_say_so() -> None:
     assert "emit s -> json out, latest by hour, k" in explain_text(plan)
     assert "a provisional row for each open group that has changed" in explain_text(plan)
     assert explain_json(plan)["emits"][0]["latest_by"] == ["hour", "k"]
+
+
+def test_frames_of_a_program_have_final_rows() -> None:
+    """Its outputs may be written as Parquet, which has no provisional rows."""
+    (emit,) = rewritten(compile_query(UPDATED), {}, {"s": "elsewhere"}, "parquet").plan.emits
+    assert (emit.latest, emit.format) == ((), "parquet")
 
 
 def test_read_prints_the_last_row_of_each_key(
