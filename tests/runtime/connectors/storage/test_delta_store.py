@@ -49,6 +49,25 @@ def rows(table: str) -> list[tuple[int, float]]:
     return sorted((row["k"], round(row["t"], 9)) for row in tuples)
 
 
+def test_rows_of_open_groups_are_updated(sail: SparkSession, tmp_path: Path, bucket: str) -> None:
+    table = f"{bucket}/lake/s"
+    query = """
+stream r(ts: long, k: long) from json "in" punctuated on ts;
+s := aggregate[count() as n by k](r);
+emit s as latest by k to delta "out";
+"""
+    for number, ks in enumerate(([1, 1, 2], [2, 3])):
+        write_lines(tmp_path / "in" / f"{number}.jsonl", [{"ts": number, "k": k} for k in ks])
+        places: dict[str, Any] = {"sources": {"r": str(tmp_path / "in")}, "sinks": {"s": table}}
+        run(query, Options(once=True, checkpoint=str(tmp_path / "checkpoint"), **places), spark=sail)
+    tuples = opened_table(table).to_pyarrow_table().to_pylist()
+    assert sorted((row["k"], row["n"], row["provisional"]) for row in tuples) == [
+        (1, 2, True),
+        (2, 2, True),
+        (3, 1, True),
+    ]
+
+
 def test_an_epoch_is_one_version(sail: SparkSession, tmp_path: Path, bucket: str) -> None:
     """Also where others write, and under the other name of the scheme; no file says anything of the account."""
     table = f"{bucket}/lake/r"

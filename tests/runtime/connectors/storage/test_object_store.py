@@ -81,6 +81,20 @@ def test_fingerprints_are_those_of_local_files(bucket: str, tmp_path: Path) -> N
             assert files.fingerprint(file) is None
 
 
+def test_provisional_rows_are_published_with_their_epoch(bucket: str) -> None:
+    """And they are in no listing of the output."""
+    files = Files()
+    sink = JsonLinesSink(files, f"{bucket}/out", "r")
+    staged = f"{bucket}/out/_staging/run=000000/epoch=000000000000"
+    for name in ("1-tuples-00000.jsonl", "_1-provisional-00000.jsonl"):
+        files.write(f"{staged}/{name}", "{}\n")
+    sink.publish(0, 0)
+    epoch = f"{bucket}/out/epoch=000000000000"
+    assert names(files, epoch) == ["1-tuples-00000.jsonl"]
+    assert files.read(f"{epoch}/_1-provisional-00000.jsonl") == "{}\n"
+    assert not files.exists(staged)
+
+
 def test_folders_that_other_programs_mark_by_an_empty_object(bucket: str) -> None:
     import s3fs
 
