@@ -204,13 +204,13 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
         hint = "`stream`, or a folder of Parquet files, which another query or a job writes"
         raise failure(
             "RQ473",
-            f"tables of Delta are read as streams, and `{node.name}` is a `table`",
+            f"tables with a log are read as streams, and `{node.name}` is a `table`",
             node.span,
             hint=hint,
         )
     if node.by_name and (node.kind == "table" or FORMATS[node.format].place != "folder"):
         what = "table" if node.kind == "table" else f"stream from `{node.format}`"
-        hint = "a table is read as a whole; topics and tables of Delta have an order of their own"
+        hint = "a table is read as a whole; topics and tables with a log have an order of their own"
         message = f"`ordered by name` is for streams of files, and `{node.name}` is a {what}"
         raise failure("RQ454", message, node.span, hint=hint)
     if FORMATS[node.format].is_topic:

@@ -7,6 +7,7 @@ Its reader is in `cedilla.runtime.connectors.formats.source_formats`, its sink i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -108,6 +109,13 @@ FORMATS: Mapping[str, FormatKind] = {
             not_written=_NO_REQUESTS,
         ),
         FormatKind(name="delta", place="table", columnar=True, beside=("version",), is_updated=True),
+        FormatKind(
+            name="iceberg",
+            place="table",
+            columnar=True,
+            beside=("schema", "snapshot"),
+            not_written="write `delta`, or `parquet`, whose files a job adds to the table",
+        ),
         FormatKind(name="json", fields="objects", texts=True, is_updated=True),
         FormatKind(
             name="kafka",
@@ -158,3 +166,11 @@ def _known_format(name: str, formats: tuple[str, ...]) -> str | None:
         return f"{hint}; known formats: {', '.join(formats)}"
     synonym = synonyms.FORMATS.get(name.lower())
     return f"did you mean `{synonym}`?" if synonym in formats else did_you_mean(name, formats, "formats")
+
+
+_CATALOGUED = re.compile(r"[A-Za-z_]\w*:[^/\\:]+(?:\.[^/\\:]+)+")
+
+
+def catalogued(path: str) -> bool:
+    """Returns True for a table by its catalog, `CATALOG:NAMESPACE.TABLE`."""
+    return _CATALOGUED.fullmatch(path) is not None

@@ -111,12 +111,13 @@ def folders(plan: Plan, of: str | None = None) -> Iterator[tuple[str, str, str]]
     """Yields name, path and description of each folder that is read; the name is that of `--source
     NAME=PATH`.
 
-    `of`: the folders of one source. Topics are not folders.
+    `of`: the folders of one source. Topics are not folders, and neither are tables of a catalog.
     """
     for source in plan.sources if of is None else [plan.source_of[of]]:
         if source.is_topic:
             continue
         what = f"{'table' if source.table else 'stream'} `{source.name}`"
-        yield source.name, source.path, what
+        if not source.is_catalogued:
+            yield source.name, source.path, what
         if source.markers is not None:
             yield f"{source.name}.markers", source.markers, f"the markers of {what}"

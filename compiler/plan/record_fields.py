@@ -35,6 +35,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "offset": ("long",),
     "schema": ("int", "long", "string"),
     "version": ("int", "long"),
+    "snapshot": ("long",),
 }
 """The fields of records, and the types of an attribute that reads each of them; `FormatKind.beside` has those of a
 format."""

@@ -26,7 +26,7 @@ from cedilla.compiler.plan.field_paths import (
     paths_after,
     with_signs,
 )
-from cedilla.compiler.plan.formats import FORMATS, FormatKind
+from cedilla.compiler.plan.formats import FORMATS, FormatKind, catalogued
 from cedilla.compiler.plan.record_fields import origin_text
 from cedilla.compiler.plan.telemetry import point_paths_after
 from cedilla.compiler.plan.unfolding import Unfolding
@@ -214,6 +214,11 @@ class Source:
     def is_topic(self) -> bool:
         """True if it is a topic of Kafka, and not a folder of files or a table."""
         return self.format_kind.is_topic
+
+    @property
+    def is_catalogued(self) -> bool:
+        """True if it is a table by its catalog, `CATALOG:NAMESPACE.TABLE`, and not by a folder."""
+        return self.format_kind.is_table and catalogued(self.path)
 
     @property
     def arrival(self) -> Arrival:

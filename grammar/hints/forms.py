@@ -12,7 +12,7 @@ from cedilla.grammar.syntax.operator_forms import FORMS, SIGNS, WORDS
 OPERATORS = {word: FORMS[word].example for word in WORDS}
 """Operator -> its form."""
 
-FORMATS = frozenset(("json", "parquet", "xml", "csv", "kafka", "kafka_otlp", "delta", "otlp"))
+FORMATS = frozenset(("json", "parquet", "xml", "csv", "kafka", "kafka_otlp", "delta", "iceberg", "otlp"))
 """The formats, which `cedilla.compiler.plan.formats` describes."""
 
 CLAUSES = {

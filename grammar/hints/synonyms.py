@@ -32,6 +32,7 @@ FORMATS = by_word(
         "pq parq": "parquet",
         "topic kafka_json redpanda confluent": "kafka",
         "deltalake delta_lake deltatable": "delta",
+        "apache_iceberg pyiceberg icebergtable": "iceberg",
         "otel opentelemetry otlp_json": "otlp",
     }
 )
@@ -42,11 +43,11 @@ NO_FORMATS = by_word(
     {
         "print console stdout screen log terminal show memory": _SHOWN,
         "file files folder path fs": 'a folder has a format: `json "path"`',
-        "orc iceberg hudi text": "this format cannot be read yet",
+        "orc hudi text": "this format cannot be read yet",
         "avro kafka_avro protobuf": "records of Avro and Protobuf are read from a topic with a registry, "
         '`from kafka "host:9092/topic" registry "http://host:8081"`',
         "jdbc postgres postgresql mysql sqlite http https mqtt pulsar kinesis socket": "sources and outputs are "
-        "files, topics of Kafka and tables of Delta",
+        "files, topics of Kafka and tables of Delta or Iceberg",
         "s3 gcs hdfs abfs": 'a store is part of the path: `json "s3://bucket/path"`',
     }
 )

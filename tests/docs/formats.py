@@ -30,6 +30,7 @@ from cedilla.runtime.tools.inspect.replay import takes_again
 from tests.docs.markdown import table
 from tests.kit.command import cedilla
 from tests.kit.foreign_files import SUFFIXES, WRITERS
+from tests.kit.iceberg_tables import IcebergTable
 
 _SECONDS = 30.0
 _PROGRESS = {"folder": "names and sizes of files", "table": "the version of the table", "topic": "offsets"}
@@ -79,6 +80,24 @@ def formats() -> str:
 # --- samples ---
 
 
+def _delta(name: str, rows: pa.Table) -> str:
+    import deltalake
+
+    deltalake.write_deltalake(name, rows)
+    return name
+
+
+def _iceberg(name: str, rows: pa.Table) -> str:
+    table = IcebergTable(Path.cwd() / name)
+    table.create(rows.schema)
+    table.table.append(rows)
+    return str(table.path.relative_to(Path.cwd()))
+
+
+TABLES = {"delta": _delta, "iceberg": _iceberg}
+"""Writers of tables, which return their paths."""
+
+
 @contextmanager
 def _samples() -> Iterator[Mapping[str, Sample]]:
     """Gives a stream in each format, in a folder that is the working directory."""
@@ -101,9 +120,7 @@ def _at(kind: FormatKind, name: str, content: bytes, send: Callable[[str, bytes]
         case "topic":
             return send(name, content)
         case "table":
-            import deltalake
-
-            deltalake.write_deltalake(name, parquet.read_table(BytesIO(content)))
+            return TABLES[kind.name](name, parquet.read_table(BytesIO(content)))
         case "folder":
             Path(name).mkdir()
             Path(name, f"a.{SUFFIXES[kind.name]}").write_bytes(content)

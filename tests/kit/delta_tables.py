@@ -133,6 +133,9 @@ class TableQuery:
             **options,
         )
         run(self.text, chosen, spark=self.spark, on_report=self.reports.append)
+        return self.rows()
+
+    def rows(self) -> list[Row]:
         return rows_in(self.root / "out")
 
     def simulated(self) -> list[Row]:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.plan.formats import SOURCES
 from tests.kit.accents import CHANGES, EXAMPLES, ROW, STREAM
+from tests.kit.iceberg_tables import IcebergTable
 from tests.kit.otlp import request
 from tests.kit.query import Query
 from tests.kit.stream import Item
@@ -45,6 +46,14 @@ def write_delta(path: Path, rows: list[Item]) -> None:
     deltalake.write_deltalake(path.parent, pa.Table.from_pylist(rows), mode="append")
 
 
+def write_iceberg(path: Path, rows: list[Item]) -> None:
+    pytest.importorskip("pyiceberg")
+    table = IcebergTable(path.parents[2] / "catalog")
+    content = pa.Table.from_pylist(rows)
+    table.create(content.schema, location=f"file://{path.parent}")
+    table.table.append(content)
+
+
 def write_otlp(path: Path, rows: list[Item]) -> None:
     points = [
         {
@@ -65,6 +74,7 @@ def in_format(name: str) -> Callable[[Path, list[Item]], None]:
 
 WRITTEN = {
     "delta": write_delta,
+    "iceberg": write_iceberg,
     "otlp": write_otlp,
     **{n: in_format(n) for n in ("csv", "json", "parquet", "xml")},
 }

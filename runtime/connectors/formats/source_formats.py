@@ -43,6 +43,7 @@ def _of_records(longest: int, own: Source | None) -> Format:
 READERS: dict[str, Callable[[int, Source | None], Format]] = {
     "csv": lambda longest, own: Csv(longest, _paths(own), frozenset() if own is None else own.none),
     "delta": lambda longest, own: TableFiles(),
+    "iceberg": lambda longest, own: TableFiles(),
     "otlp": Otlp,
     "json": _of_lines,
     "kafka": _of_records,

@@ -12,6 +12,8 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from cedilla.runtime.connectors.records.foreign import Unreadable
+
 _ID = b"PARQUET:field_id"
 """The key under which Arrow has the id of a field in a Parquet file."""
 
@@ -28,8 +30,9 @@ class Field:
 @frozen
 class FieldNames:
     """The names of fields in a stream. `by_id`: files know a field by its id, else by a name. `names`: key -> name, in
-    the order in which the stream has seen them; `None`: each column has its own name. `hidden`: the names that no
-    column has, because attributes of these names are read from elsewhere.
+    the order in which the stream has seen them; `None`: each column has its own name. `by_column`: name of a column ->
+    key, for files without ids. `hidden`: the names that no column has, because attributes of these names are read from
+    elsewhere.
 
     >>> names = FieldNames.of([Field("1", "1", "a"), Field("2", "2", "b")], by_id=True)
     >>> dict(names.seeing([Field("1", "1", "b"), Field("3", "3", "a")]).names)  # a renamed, b dropped, another a
@@ -38,6 +41,7 @@ class FieldNames:
 
     by_id: bool = False
     names: tuple[tuple[str, str], ...] | None = None
+    by_column: tuple[tuple[str, str], ...] = ()
     hidden: frozenset[str] = field(default=frozenset(), converter=frozenset)
 
     @classmethod
@@ -67,25 +71,33 @@ class FieldNames:
         return ((of.name, names[of.key]) for of in fields if names.get(of.key, of.name) != of.name)
 
     def columns(self, schema: Any) -> dict[str, str]:
-        """Maps the columns of a file, by its `pyarrow.Schema`, to their names in the stream, without others."""
+        """Maps the columns of a file, by its `pyarrow.Schema`, to their names in the stream, without others. Raises
+        `Unreadable` if nothing says which field is which."""
         names = None if self.names is None else dict(self.names)
         columns: dict[str, str] = {}
+        ids = {of.name: of.metadata[_ID].decode() for of in schema if _ID in (of.metadata or {})}
+        if self.by_id and not ids:
+            ids = dict(self.by_column)
+            if not ids:
+                raise Unreadable("its columns have no field ids")
         for column in schema:
-            key = (column.metadata or {}).get(_ID, b"").decode() if self.by_id else column.name
-            name = column.name if names is None else names.get(key)
+            key = ids.get(column.name) if self.by_id else column.name
+            name = column.name if names is None else names.get(key or "")
             if name is not None and name not in self.hidden:
                 columns[column.name] = name
         return columns
 
     def dumped(self) -> Mapping[str, Any]:
         """Returns the names as JSON has them, for a checkpoint."""
-        return {"by_id": self.by_id, "names": None if self.names is None else dict(self.names)}
+        names = None if self.names is None else dict(self.names)
+        return {"by_id": self.by_id, "names": names, "by_column": dict(self.by_column)}
 
     @classmethod
     def loaded(cls, stored: Mapping[str, Any]) -> FieldNames:
         """Returns the names of a checkpoint."""
         names = stored["names"]
-        return cls(stored["by_id"], None if names is None else tuple(names.items()))
+        by_column = tuple(stored["by_column"].items())
+        return cls(stored["by_id"], None if names is None else tuple(names.items()), by_column)
 
 
 OWN_NAMES = FieldNames()

@@ -15,6 +15,7 @@ from cedilla.runtime.connectors.records.xml_lines import xml_lines
 LINES: Mapping[str, Callable[[Path, Set[str], int], Generator[Line]]] = {
     "csv": csv_lines,
     "delta": lambda file, columns, limit: _typed(file, limit),
+    "iceberg": lambda file, columns, limit: _typed(file, limit),
     "json": lambda file, columns, limit: lines_of(file, limit),
     "otlp": lambda file, columns, limit: request_lines(file, limit),
     "parquet": lambda file, columns, limit: _typed(file, limit),

@@ -11,7 +11,9 @@ from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 DELTA, ICEBERG, HUDI, PAIMON, SPARK = "Delta", "Iceberg", "Hudi", "Paimon", "Spark"
 _LOGS = {"_delta_log": DELTA, ".hoodie": HUDI, "_spark_metadata": SPARK}
 """Folders that only a table of a kind has."""
-_READERS = {ICEBERG: "iceberg", HUDI: "hudi", PAIMON: "paimon"}
+_FORMATS = {DELTA: "delta", ICEBERG: "iceberg"}
+"""Kinds that streams read, with their formats."""
+_READERS = {HUDI: "hudi", PAIMON: "paimon"}
 """Names of the kinds for `spark.read.format`."""
 
 
@@ -27,9 +29,13 @@ def table_kind(has: Callable[[str], bool], names_in: Callable[[str], Iterable[st
     return PAIMON if has_names and any(name.startswith("schema-") for name in names_in("schema")) else None
 
 
-def is_delta(path: str) -> bool:
-    """Returns True for the path of a Delta table on this machine."""
-    return (Path(path) / "_delta_log").is_dir()
+def table_format(path: str) -> str | None:
+    """Returns the format of the table that a folder on this machine is, if the language has one for it."""
+    at = Path(path)
+    kind = table_kind(
+        lambda name: (at / name).is_dir(), lambda name: (of.name for of in (at / name).iterdir())
+    )
+    return _FORMATS.get(kind or "")
 
 
 def check_no_table(folder: Path, below: Iterable[Path] = (), span: Span | None = None) -> None:
@@ -54,10 +60,12 @@ def is_table(folder: str, kind: str, span: Span | None = None) -> DiagnosticErro
     else:
         message = f"{folder} is a table of {kind}, whose log says which files and rows count"
     copied = f"spark.read.format({_READERS.get(kind, 'parquet')!r}).load({folder!r}).write.parquet(COPY)"
-    if kind == DELTA:
-        hint = f'`from delta "{folder}"` reads the table'
+    if (format_ := _FORMATS.get(kind)) is not None:
+        hint = f'`from {format_} "{folder}"` reads the table'
     else:
-        hint = f"a folder of its own for the rows, which a job fills: `{copied}`; or a table of Delta"
+        hint = (
+            f"a folder of its own for the rows, which a job fills: `{copied}`; or a table of Delta or Iceberg"
+        )
     return failure("RQ345", message, span, hint=hint)
 
 

@@ -164,11 +164,11 @@ class KnownFolders:
                 if path is not None
             }
 
-        streams = [s for s in plan.sources if not (s.table or s.is_topic)]
+        streams = [s for s in plan.sources if not (s.table or s.is_topic or s.is_catalogued)]
         return cls(
             home,
             kept(before.streams, "stream", {s.name: s.path for s in streams}),
-            kept(before.markers, "the markers of stream", {s.name: s.markers for s in streams}),
+            kept(before.markers, "the markers of stream", {s.name: s.markers for s in plan.sources}),
             kept(before.tables, "table", {s.name: s.path for s in plan.sources if s.table}),
             notes,
         )

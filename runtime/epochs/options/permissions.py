@@ -113,7 +113,9 @@ class _Place:
 def _places(plan: Plan) -> Iterator[_Place]:
     for source in plan.sources:
         kind, option = f"{'table' if source.table else 'stream'} `{source.name}`", f"--source {source.name}"
-        yield _Place(option, source.path, f"{kind} reads", source.is_topic, source.span)
+        yield _Place(
+            option, source.path, f"{kind} reads", source.is_topic or source.is_catalogued, source.span
+        )
         if source.markers is not None:
             yield _Place(
                 f"{option}.markers", source.markers, f"{kind} takes markers from", False, source.span

@@ -119,7 +119,7 @@ class TableSources:
     @staticmethod
     def _moment(log: TableLog, entry: LogEntry, read: TablePosition) -> int:
         """A version that is not in the log may be as early as the one after the last."""
-        return log.moment(entry, read) if entry.parent == read.version else read.moment + 1
+        return log.moment(entry, read) if log.follows(entry, read) else read.moment + 1
 
     def finish(self) -> None:
         """Writes how far the tables are read. Raises the error that `look` has deferred."""

@@ -44,7 +44,7 @@ def lsp_command() -> None:
     "sources",
     metavar="PATH",
     multiple=True,
-    help="Write a query over this data: a file, a folder, a Delta table, or a topic, HOST:PORT/TOPIC; may be repeated.",
+    help="Write a query over this data: a file, a folder, a table of Delta or Iceberg, or HOST:PORT/TOPIC; repeatable.",
 )
 @click.option("--registry", metavar="URL", help="Write it from the schemas of the topic, and read no record.")
 @click.option("--subject", metavar="NAME", help="Of the schemas; `TOPIC-value` otherwise.")

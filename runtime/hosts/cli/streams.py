@@ -52,7 +52,7 @@ def validate_command(
 ) -> None:
     """Say whether a stream is valid: its markers, and its tuples by them. Exit status 1 if not. Starts no engine.
 
-    STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a Delta table, `-`, or a topic,
+    STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a table of Delta or Iceberg, `-`, or a topic,
     HOST:PORT/TOPIC, each partition of which is a stream.
     """
     from cedilla.runtime.tools.stream_tools.validate import Verdict, validate, verdict_json, verdict_text
@@ -95,7 +95,7 @@ def suspect_command(
 ) -> None:
     """Look for changes of unit that no accent announces, and propose the accents. Exit status 1 if there are any.
 
-    STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a Delta table, `-`, or a topic,
+    STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a table of Delta or Iceberg, `-`, or a topic,
     HOST:PORT/TOPIC, each partition of which is a stream. Starts no engine.
     """
     from cedilla.runtime.tools.stream_tools.groupings import Search, groupings_of
@@ -130,8 +130,8 @@ def suspect_command(
 def canonize_command(stream: Stream, rules: bool) -> None:
     """Write a valid stream in canonical order, and in the units of its start. Starts no engine.
 
-    STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a Delta table, `-`, or a partition of a
-    topic, HOST:PORT/TOPIC/NUMBER.
+    STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a table of Delta or Iceberg, `-`, or a
+    partition of a topic, HOST:PORT/TOPIC/NUMBER.
     """
     from collections import Counter
 

@@ -19,7 +19,7 @@ from cedilla.runtime.connectors.records.json_objects import JsonObject
 from cedilla.runtime.connectors.records.lines import Line, files_of
 from cedilla.runtime.connectors.records.near_markers import KINDS, marker_of
 from cedilla.runtime.connectors.records.rejections import no_object
-from cedilla.runtime.connectors.records.table_folders import is_delta
+from cedilla.runtime.connectors.records.table_folders import table_format
 from cedilla.runtime.connectors.records.typed_rows import TypedRow
 from cedilla.runtime.connectors.records.unreadable import HEAD, cause_of
 from cedilla.runtime.connectors.topics.topic_lines import RecordedTopic, place_of
@@ -68,7 +68,7 @@ class Sample:
 
 
 def sample_of(path: str) -> Sample:
-    """Returns the sample of a path: a file, a folder, a Delta table, or a topic up to its present end.
+    """Returns the sample of a path: a file, a folder, a table of Delta or Iceberg, or a topic up to its present end.
 
     Raises `DiagnosticError`: RQ410 for a path that does not exist, RQ468 for data without a tuple, or in several
     formats; as `lines_in` and `RecordedTopic` do.
@@ -109,11 +109,11 @@ def _of_files(path: str) -> Sample:
         hint = "a file or a folder on this machine, or a topic, `host:9092/topic`"
         raise failure("RQ410", f"{path} does not exist", hint=hint)
     table = None
-    if is_delta(path):
+    if (own := table_format(path)) is not None:
         from cedilla.runtime.connectors.formats.parquet.local_tables import local_table
 
-        table = local_table(path, path, "delta")
-        files, format_ = [*table.times], "delta"
+        table = local_table(path, path, own)
+        files, format_ = [*table.times], own
     else:
         files = [file for file in files_of(path) if file.stat().st_size]
         formats = {file: format_of(file) for file in files}

@@ -17,7 +17,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.runtime.connectors.records.file_lines import format_of
 from cedilla.runtime.connectors.records.lines import Line, stream_files
-from cedilla.runtime.connectors.records.table_folders import is_delta
+from cedilla.runtime.connectors.records.table_folders import table_format
 from cedilla.runtime.connectors.records.tuple_lines import tuples_of
 from cedilla.runtime.connectors.records.typed_files import parquet_of
 from cedilla.runtime.connectors.topics.topic_lines import place_of
@@ -232,11 +232,11 @@ class Stream:
     def _check_format(self) -> None:
         """Raises RQ435 for a folder whose readers would not see lines of JSON."""
         kind = self._source.format_kind
-        if is_delta(self.name):
+        if (own := table_format(self.name)) is not None:
             hint = "a job that appends to it; a folder of markers: `--markers FOLDER`"
             raise failure(
                 "RQ435",
-                f"{self.name} is a Delta table, into which no lines are written",
+                f"{self.name} is a table of {own.title()}, into which no lines are written",
                 hint=hint,
             )
         if not (kind.has_objects or kind.has_requests or kind.columnar):
@@ -314,7 +314,7 @@ def _target(path: str) -> Target:
 
 def _is_parquet(path: str, source: Source) -> bool:
     """Returns True for a folder of Parquet: by the query that reads it, else by its first file."""
-    if source.format == "parquet" or is_delta(path):
+    if source.format == "parquet" or table_format(path) is not None:
         return source.format == "parquet"
     first = next((file for file, _ in stream_files(path, None)), None)
     return first is not None and format_of(first) == "parquet"

@@ -14,7 +14,7 @@ from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.records.file_lines import lines_in
 from cedilla.runtime.connectors.records.lines import Line, stream_files
 from cedilla.runtime.connectors.records.path_keys import keys_below
-from cedilla.runtime.connectors.records.table_folders import is_delta
+from cedilla.runtime.connectors.records.table_folders import table_format
 from cedilla.runtime.connectors.records.tuple_lines import tuples_of
 from cedilla.runtime.connectors.topics.topic_lines import RecordedTopic, place_of
 from cedilla.runtime.tools.stream_tools.schema import SAMPLE, Schema, inferred_schema
@@ -75,10 +75,10 @@ def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
             hint = f"name the folder or file of its data, and the query by `--query {name}`"
             raise failure("RQ410", f"{name} is a query, not a stream", hint=hint)
     table = None
-    if is_delta(path):
+    if (format_ := table_format(path)) is not None:
         from cedilla.runtime.connectors.formats.parquet.local_tables import local_table
 
-        table = local_table(path, path, "delta")
+        table = local_table(path, path, format_)
     files = stream_files(path, markers, data=None if table is None else table.times)
     return chain.from_iterable(_lines(path, table, file, only_markers=only) for file, only in files)
 
@@ -94,7 +94,7 @@ def _lines(path: str, table: LocalTable | None, file: Path, *, only_markers: boo
 
 def _no_stream(message: str) -> DiagnosticError:
     hint = (
-        "a file in JSON Lines, CSV, Parquet or XML, a folder of such files, a Delta table, a topic "
+        "a file in JSON Lines, CSV, Parquet or XML, a folder of such files, a table of Delta or Iceberg, a topic "
         "`host:9092/topic`, or `-`"
     )
     return failure("RQ410", message, hint=hint)

@@ -60,10 +60,7 @@ class DeltaLog(TableLog):
         named = ((_ENTRY.fullmatch(name_of(f.path)), f) for f in self.files.list(f"{self.table}/_delta_log"))
         numbered = sorted(((int(n[1]), f) for n, f in named if n), key=lambda entry: entry[0])
         if not numbered:
-            message = f"{self.table}, which stream `{self.source}` reads, is not a Delta table: it has no log"
-            raise failure(
-                "RQ439", message, hint="the folder that contains `_delta_log`; a table without rows is fine"
-            )
+            raise self.missing("a Delta table: it has no log", "the folder that contains `_delta_log`")
         return [LogEntry(number, number - 1, file.modified, file.path) for number, file in numbered]
 
     def identity(self, entries: Sequence[LogEntry]) -> str | None:

@@ -121,7 +121,10 @@ def _footer(metadata: Metadata, columns: Mapping[str, Column], names: FieldNames
         return Footer(problem=f"two of its columns have the name `{name}`", code=REPEATED, hint=REPEATED_HINT)
     stored: Mapping[str, str] = {}
     if names != OWN_NAMES:
-        own = names.columns(metadata.schema.to_arrow_schema())
+        try:
+            own = names.columns(metadata.schema.to_arrow_schema())
+        except Unreadable as error:
+            return Footer(problem=str(error))
         columns = {name: columns[column] for column, name in own.items()}
         stored = {name: column for column, name in own.items() if column != name}
     kinds = {name: column.kind for name, column in columns.items()}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from cedilla.grammar.diagnostics import failure
+from cedilla.compiler.plan.formats import catalogued
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.formats.parquet.table_logs import log_of
 from cedilla.runtime.connectors.records.field_names import FieldNames
 from cedilla.runtime.connectors.records.lines import Line, local_path
@@ -45,17 +46,23 @@ def local_table(
     RQ406 for a table that is not on this machine, and as `TableLog` does.
     """
     folder = local_path(path)
-    if folder is None:
-        hint = "`cedilla run` reads stores; or a copy of the table on this machine"
-        raise failure("RQ406", f"{path} is not on this machine, and no engine reads it here", hint=hint)
+    if folder is None and not catalogued(path):
+        raise _elsewhere(path)
     files = Files(("/",) if allowed is None else allowed)
-    log = log_of(files, source, format_, str(folder))
+    log = log_of(files, source, format_, path if folder is None else str(folder))
     position = log.begin()
     added = [file for of in log.growth(position, skips=skips, tell=lambda note: None) for file in of]
     local = {at: file for file in added if file.length and (at := local_path(file.path)) is not None}
+    if not local and added:
+        raise _elsewhere(path)
     assert position.fields is not None
     return LocalTable(
         {at: file.modified for at, file in local.items()},
         {at: file.keys or {} for at, file in local.items()},
         position.fields.names.hiding(hidden),
     )
+
+
+def _elsewhere(path: str) -> DiagnosticError:
+    hint = "`cedilla run` reads stores; or a copy of the table on this machine"
+    return failure("RQ406", f"{path} is not on this machine, and no engine reads it here", hint=hint)

@@ -26,12 +26,14 @@ FIRST = -1
 @frozen
 class LogEntry:
     """An existing version: its number, that of the version that it follows, and the time of its writer's clock in
-    milliseconds. `path`: its file, if it has one of its own."""
+    milliseconds. `path`: its file, if it has one of its own; `order`: its place among all versions, if they have one
+    beside their numbers."""
 
     version: int
     parent: int
     modified: int
     path: str = ""
+    order: int = 0
 
 
 @frozen
@@ -56,13 +58,15 @@ class TableFields:
 @define
 class TablePosition:
     """Up to where a table is read: its `version`, and the latest `moment` of its files, in milliseconds. `id`: the
-    table's own, if its log has it. `fields`: `None` before the first look. `format`: that of the table."""
+    table's own, if its log has it. `fields`: `None` before the first look. `format`: that of the table. `order`: that
+    of the version."""
 
     format: str
     version: int = FIRST
     moment: int = 0
     id: str | None = None
     fields: TableFields | None = None
+    order: int = 0
 
     def dumped(self) -> Mapping[str, Any]:
         """Returns the position as JSON has it, for a checkpoint."""
@@ -71,7 +75,7 @@ class TablePosition:
             partitions = {name: [of.key, of.name, of.type] for name, of in self.fields.partitions.items()}
             names = self.fields.names.dumped()
             fields = {"names": names, "partitions": partitions, "up_to": self.fields.up_to}
-        position = {"version": self.version, "moment": self.moment, "id": self.id}
+        position = {"version": self.version, "order": self.order, "moment": self.moment, "id": self.id}
         return {"format": self.format, **position, "fields": fields}
 
     @classmethod
@@ -83,7 +87,9 @@ class TablePosition:
             fields = TableFields(FieldNames.loaded(of["names"]), partitions, of["up_to"])
         elif stored["version"] > FIRST:
             fields = TableFields()
-        return cls(stored.get("format", "delta"), stored["version"], stored["moment"], stored["id"], fields)
+        version, order = stored["version"], stored.get("order", 0)
+        format_ = stored.get("format", "delta")
+        return cls(format_, version, stored["moment"], stored["id"], fields, order)
 
 
 @frozen
@@ -105,6 +111,8 @@ class TableLog(ABC):
     """The name of the format in the language."""
     kept_by: ClassVar[str]
     """What keeps the log of a table for longer, for hints."""
+    word: ClassVar[str] = "version"
+    """What the format calls a version."""
 
     files: Files
     source: str
@@ -135,6 +143,18 @@ class TableLog(ABC):
         """Returns the position before everything."""
         return TablePosition(self.format)
 
+    def is_cut(self, first: LogEntry) -> bool:
+        """Returns True if versions before the first existing one may have left the log."""
+        return first.parent != FIRST
+
+    def follows(self, entry: LogEntry, at: TablePosition) -> bool:
+        """Returns True if a version is the next one after a position."""
+        return entry.parent == at.version
+
+    def taken_back(self, at: TablePosition, entries: Sequence[LogEntry]) -> str | None:
+        """Returns what a table does with rows that were read if a position is no longer in its history, as text."""
+        return None
+
     def unread(self, at: TablePosition, entries: Sequence[LogEntry]) -> list[LogEntry]:
         """Returns the versions after a position."""
         return [entry for entry in entries if entry.version > at.version]
@@ -150,14 +170,21 @@ class TableLog(ABC):
         entries = self.entries()
         if at.fields is None:
             at.fields = self.present(entries)
-        if at.version == FIRST and entries and entries[0].parent != FIRST:
+        if at.version == FIRST and entries and self.is_cut(entries[0]):
             first = entries[0]
             listed, at.fields = self.snapshot(first, at.fields)
             before = sorted(listed, key=lambda file: (file.modified, file.path))
-            at.version, at.moment = first.version, max((file.modified for file in before), default=0)
+            at.version, at.order = first.version, first.order
+            at.moment = max((file.modified for file in before), default=0)
             yield before
+        if (change := self.taken_back(at, entries)) is not None:
+            refusal = self.changed(at.version, change)
+            if not skips:
+                raise refusal
+            tell(f"{refusal.diagnostics[0].message}: passed over")
+            at.version, at.order = entries[-1].version, entries[-1].order
         for entry in islice(self.unread(at, entries), most):
-            if entry.parent != at.version:
+            if not self.follows(entry, at):
                 raise self.gone(at.version, entry)
             added = self.added(entry, at.fields)
             files = added.files
@@ -168,9 +195,9 @@ class TableLog(ABC):
                 tell(f"{refusal.diagnostics[0].message}: passed over")
                 files = ()
             for note in added.notes:
-                tell(f"version {entry.version} of {self.table} {note}")
+                tell(f"{self.word} {entry.version} of {self.table} {note}")
             at.moment, at.fields = self.moment(entry, at), added.fields
-            at.version = entry.version
+            at.version, at.order = entry.version, entry.order
             yield [evolve(file, modified=at.moment) for file in files]
 
     @staticmethod
@@ -204,6 +231,11 @@ class TableLog(ABC):
                 keys[name] = value
         return {**keys, **{path_of(RECORD, name)[0]: value for name, value in of_record.items()}}
 
+    def missing(self, what: str, hint: str) -> DiagnosticError:
+        """Returns RQ439: there is no table."""
+        message = f"{self.table}, which stream `{self.source}` reads, is not {what}"
+        return failure("RQ439", message, hint=f"{hint}; a table without rows is fine")
+
     def refused(self, why: str, hint: str) -> DiagnosticError:
         """Returns RQ472: files of the table do not show its rows."""
         return failure("RQ472", f"{self.table}, which stream `{self.source}` reads, {why}", hint=hint)
@@ -227,7 +259,7 @@ class TableLog(ABC):
 
     def changed(self, version: int, what: str) -> DiagnosticError:
         """Returns RQ438: a version does more than add rows."""
-        message = f"version {version} of {self.table} {what} that stream `{self.source}` may have read"
+        message = f"{self.word} {version} of {self.table} {what} that stream `{self.source}` may have read"
         hint = (
             "`--set gaps=skip` continues after it: rows that were read remain, and rows that it adds are not read; "
             "a new checkpoint, with other outputs, reads the current table"

@@ -24,7 +24,7 @@ LOGS = {
     "Paimon": "schema/schema-0",
     "Spark": "_spark_metadata/0",
 }
-HINTS = {"Delta": '`from delta "', "Iceberg": "format('iceberg')", "Hudi": "format('hudi')"}
+HINTS = {"Delta": '`from delta "', "Iceberg": '`from iceberg "', "Hudi": "format('hudi')"}
 QUERY = 'stream y(k: int, v: double) from {} "y" punctuated on k;\nemit y to json "out";\n'
 
 
@@ -95,6 +95,6 @@ def test_a_run_and_a_simulation_refuse_the_table_before_they_read(
 
 def test_the_tools_of_streams_refuse_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    become_table(tmp_path / "y", "Iceberg")
+    become_table(tmp_path / "y", "Hudi")
     for command in ("read", "validate", "suspect", "canonize"):
         assert "RQ345" in cedilla(command, "y").output, command

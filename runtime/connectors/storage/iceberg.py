@@ -1,0 +1,133 @@
+"""The library for Iceberg tables: a table of a catalog, by the library's own configuration, or one by its folder or its
+metadata file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import frozen
+
+from cedilla.compiler.plan.formats import catalogued
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.connectors.records.lines import local_path
+from cedilla.runtime.connectors.storage.files import Files, name_of
+
+_METADATA = re.compile(r"(?:v(\d+)|(\d+)-[^/]*?)(?:\.gz)?\.metadata\.json(?:\.gz)?")
+"""Names of metadata files: of a table without a catalog, and of one with a catalog, whose names are unique."""
+_SUFFIX = ".metadata.json"
+
+
+def load_pyiceberg() -> Any:
+    """Returns the library. Raises `DiagnosticError` RQ471 if it is not installed."""
+    try:
+        import pyiceberg.catalog
+        import pyiceberg.table
+    except ImportError:
+        hint = "pip install 'cedilla[iceberg]'"
+        raise failure("RQ471", "tables of Iceberg need the library pyiceberg", hint=hint) from None
+    return pyiceberg
+
+
+@frozen
+class IcebergTable:
+    """A table as it is at a look: its `metadata`, and what reads its files, both of the library. `at`: the path of the
+    metadata file."""
+
+    metadata: Any
+    io: Any
+    at: str
+
+
+def opened_iceberg(files: Files, table: str, before: IcebergTable | None = None) -> IcebergTable | None:
+    """Opens a table as it is now; `None` if it does not exist. `before`: the result of an earlier look, which is the
+    same as long as the table has no other metadata file. Raises `DiagnosticError`: RQ431, RQ439, RQ471, RQ530."""
+    library = load_pyiceberg()
+    if catalogued(table):
+        loaded = _of_catalog(library, table)
+        return None if loaded is None else IcebergTable(loaded.metadata, loaded.io, loaded.metadata_location)
+    at = table if table.endswith(_SUFFIX) else _newest_metadata(files, table)
+    if at is None or not files.exists(at):
+        return None
+    if before is not None and before.at == at:
+        return before
+    with iceberg_refusals(table):
+        local = local_path(at)
+        whole = at if local is None else str(local.absolute())
+        loaded = library.table.StaticTable.from_metadata(whole, _properties())
+        return IcebergTable(loaded.metadata, loaded.io, at)
+
+
+def _of_catalog(library: Any, table: str) -> Any:
+    name, _, identifier = table.partition(":")
+    from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+
+    try:
+        return library.catalog.load_catalog(name).load_table(identifier)
+    except (NoSuchTableError, NoSuchNamespaceError):
+        return None
+    except (
+        Exception
+    ) as problem:  # catalogs are servers and databases, whose libraries raise errors of any type
+        reason = str(problem).strip().partition("\n")[0] or type(problem).__name__
+        hint = f"the catalog `{name}` in `.pyiceberg.yaml`, or in variables `PYICEBERG_CATALOG__{name.upper()}__URI`"
+        raise failure(
+            "RQ530", f"the catalog `{name}` of {table} cannot be used: {reason}", hint=hint
+        ) from None
+
+
+def _newest_metadata(files: Files, table: str) -> str | None:
+    """Returns the metadata file with the greatest number. Raises `DiagnosticError` RQ439 if two have it, because only a
+    catalog knows which of them was committed."""
+    numbered: dict[int, list[str]] = {}
+    for file in files.list(f"{table}/metadata"):
+        if (match := _METADATA.fullmatch(name_of(file.path))) is not None:
+            numbered.setdefault(int(match[1] or match[2]), []).append(file.path)
+    if not numbered:
+        return None
+    number = max(numbered)
+    if len(numbered[number]) > 1:
+        message = f"{table} has {len(numbered[number])} metadata files with the number {number}"
+        hint = 'the table by its catalog, `from iceberg "CATALOG:NAMESPACE.TABLE"`, or the metadata file that counts'
+        raise failure("RQ439", message, hint=hint)
+    return numbered[number][0]
+
+
+def _properties() -> dict[str, str]:
+    """Returns what the library does not take from the environment as other files do."""
+    address = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    return {} if address is None else {"s3.endpoint": address}
+
+
+@contextmanager
+def iceberg_refusals(table: str) -> Iterator[None]:
+    """Converts errors about the files of a table to `DiagnosticError`: RQ431 if they cannot be read, RQ439 if they are
+    not those of a table."""
+    load_pyiceberg()
+    from pyiceberg.exceptions import ValidationError
+
+    try:
+        yield
+    except OSError as problem:
+        hint = "rights; the table's store, and the account in the environment"
+        raise failure("RQ431", f"the table {table} cannot be used: {problem}", hint=hint) from None
+    except (
+        ValidationError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        EOFError,
+        AssertionError,
+    ) as problem:
+        reason = (
+            ": ".join(line.strip() for line in str(problem).strip().splitlines()[:3])
+            or type(problem).__name__
+        )
+        message = f"the metadata of {table} cannot be read: {reason}"
+        raise failure(
+            "RQ439", message, hint="its folder `metadata`, as Iceberg's specification has it"
+        ) from None
