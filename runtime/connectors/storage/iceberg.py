@@ -34,12 +34,20 @@ def load_pyiceberg() -> Any:
 
 @frozen
 class IcebergTable:
-    """A table as it is at a look: its `metadata`, and what reads its files, both of the library. `at`: the path of the
-    metadata file."""
+    """A table as it is at a look. `loaded`: that of the library; `at`: the path of its metadata file."""
 
-    metadata: Any
-    io: Any
+    loaded: Any
     at: str
+
+    @property
+    def metadata(self) -> Any:
+        """The metadata, as the library has them."""
+        return self.loaded.metadata
+
+    @property
+    def io(self) -> Any:
+        """What reads the files of the table."""
+        return self.loaded.io
 
 
 def opened_iceberg(files: Files, table: str, before: IcebergTable | None = None) -> IcebergTable | None:
@@ -47,8 +55,8 @@ def opened_iceberg(files: Files, table: str, before: IcebergTable | None = None)
     same as long as the table has no other metadata file. Raises `DiagnosticError`: RQ431, RQ439, RQ471, RQ530."""
     library = load_pyiceberg()
     if catalogued(table):
-        loaded = _of_catalog(library, table)
-        return None if loaded is None else IcebergTable(loaded.metadata, loaded.io, loaded.metadata_location)
+        loaded = _of_catalog(library, table, before)
+        return None if loaded is None else IcebergTable(loaded, loaded.metadata_location)
     at = table if table.endswith(_SUFFIX) else _newest_metadata(files, table)
     if at is None or not files.exists(at):
         return None
@@ -58,14 +66,17 @@ def opened_iceberg(files: Files, table: str, before: IcebergTable | None = None)
         local = local_path(at)
         whole = at if local is None else str(local.absolute())
         loaded = library.table.StaticTable.from_metadata(whole, _properties())
-        return IcebergTable(loaded.metadata, loaded.io, at)
+        return IcebergTable(loaded, at)
 
 
-def _of_catalog(library: Any, table: str) -> Any:
+def _of_catalog(library: Any, table: str, before: IcebergTable | None) -> Any:
+    """Returns a table of a catalog, with the connection of an earlier look; `None` if it does not exist."""
     name, _, identifier = table.partition(":")
     from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
     try:
+        if before is not None:
+            return before.loaded.refresh()
         return library.catalog.load_catalog(name).load_table(identifier)
     except (NoSuchTableError, NoSuchNamespaceError):
         return None

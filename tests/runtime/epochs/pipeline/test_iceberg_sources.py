@@ -17,6 +17,7 @@ from cedilla.runtime.epochs.pipeline import table_sources
 from tests.kit.delta_tables import TableQuery
 from tests.kit.errors import error_of
 from tests.kit.iceberg_tables import IcebergTable
+from tests.kit.tiers import rest, tiered
 
 pytest.importorskip("pyiceberg")
 pytestmark = pytest.mark.either_engine
@@ -98,7 +99,7 @@ def test_a_column_may_have_the_name_of_a_field_of_records(spark: SparkSession, t
     assert other.run() == [{"k": 1, "schema": "x"}]
 
 
-@pytest.mark.parametrize("is_rewritten", [False, True])
+@pytest.mark.parametrize("is_rewritten", [False, rest(True)])
 def test_a_snapshot_that_takes_rows_back_ends_the_query(
     spark: SparkSession, table: IcebergTable, is_rewritten: bool
 ) -> None:
@@ -241,7 +242,7 @@ def test_another_table_at_the_same_place_is_refused(spark: SparkSession, table: 
     assert error_of(of.run).code == "RQ452"
 
 
-@pytest.mark.parametrize("content", ["", "{}", '{"format-version": 2, "table-uuid": 1}', "\0"])
+@pytest.mark.parametrize("content", tiered(["{}", "", '{"format-version": 2, "table-uuid": 1}', "\0"]))
 def test_metadata_that_is_none_is_a_code(spark: SparkSession, table: IcebergTable, content: str) -> None:
     newest = max((table.path / "metadata").glob("*.metadata.json"))
     newest.write_text(content)

@@ -15,6 +15,7 @@ from cedilla.grammar import DiagnosticError
 from tests.kit.delta_tables import DeltaTable, TableQuery
 from tests.kit.errors import error_of
 from tests.kit.stream import decode, read_output
+from tests.kit.tiers import rest
 
 pytest.importorskip("deltalake")
 pytestmark = pytest.mark.either_engine
@@ -28,7 +29,7 @@ def query(spark: SparkSession, table: DeltaTable, attributes: str, more: str = "
     return TableQuery(spark, table.root, text)
 
 
-@pytest.fixture(params=["name", "id"])
+@pytest.fixture(params=["name", rest("id")])
 def mapped(request: pytest.FixtureRequest, tmp_path: Path) -> DeltaTable:
     table = DeltaTable(tmp_path, request.param)
     table.create(SCHEMA)
@@ -134,7 +135,7 @@ PARTITIONED = [
 ]
 
 
-@pytest.mark.parametrize("mode", ["none", "name", "id"])
+@pytest.mark.parametrize("mode", ["none", rest("name"), rest("id")])
 def test_values_of_partitions_come_from_the_log(spark: SparkSession, tmp_path: Path, mode: str) -> None:
     """Of each type, of none, and of a partition that was renamed; the reference reads the same."""
     table = DeltaTable(tmp_path, mode)
