@@ -48,11 +48,13 @@ class Partition:
 @frozen
 class TableFields:
     """The fields of a table as a stream knows them: their `names`, and by the names that the log uses for them, the
-    columns of its `partitions`. `up_to`: the version whose fields gave the names at the start."""
+    columns of its `partitions`. `up_to`: the last version whose fields they are. `called`: the names in the table of
+    fields that have another one in the stream, by the latter."""
 
     names: FieldNames = field(factory=FieldNames)
     partitions: Mapping[str, Partition] = field(factory=dict[str, Partition])
     up_to: int = FIRST
+    called: Mapping[str, str] = field(factory=dict[str, str])
 
 
 @define
@@ -74,7 +76,12 @@ class TablePosition:
         if self.fields is not None:
             partitions = {name: [of.key, of.name, of.type] for name, of in self.fields.partitions.items()}
             names = self.fields.names.dumped()
-            fields = {"names": names, "partitions": partitions, "up_to": self.fields.up_to}
+            fields = {
+                "names": names,
+                "partitions": partitions,
+                "up_to": self.fields.up_to,
+                "called": dict(self.fields.called),
+            }
         position = {"version": self.version, "order": self.order, "moment": self.moment, "id": self.id}
         return {"format": self.format, **position, "fields": fields}
 
@@ -84,7 +91,7 @@ class TablePosition:
         fields = None
         if (of := stored.get("fields")) is not None:
             partitions = {name: Partition(*kept) for name, kept in of["partitions"].items()}
-            fields = TableFields(FieldNames.loaded(of["names"]), partitions, of["up_to"])
+            fields = TableFields(FieldNames.loaded(of["names"]), partitions, of["up_to"], of["called"])
         elif stored["version"] > FIRST:
             fields = TableFields()
         version, order = stored["version"], stored.get("order", 0)
@@ -208,15 +215,15 @@ class TableLog(ABC):
     def next_fields(
         self, fields: TableFields, version: int, of: Sequence[Field], partitions: Mapping[str, Partition]
     ) -> tuple[TableFields, list[str]]:
-        """Returns the fields after a version that has these, and notes on names that differ from the stream's."""
+        """Returns the fields after a version that has these, and notes on names that now differ from the stream's."""
         names = fields.names.seeing(of)
-        before = {of_table for of_table, _ in fields.names.others(of)}
+        called = {own: name for name, own in names.others(of)}
         notes = [
             f"has `{name}`, which stream `{self.source}` reads as `{own}`"
-            for name, own in names.others(of)
-            if name not in before or name not in dict(fields.names.names or ()).values()
+            for own, name in called.items()
+            if fields.called.get(own) != name
         ]
-        return TableFields(names, partitions, version), notes
+        return TableFields(names, partitions, version, called), notes
 
     def keys(
         self, values: Mapping[str, str | None], fields: TableFields, **of_record: str
