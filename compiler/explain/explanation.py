@@ -69,6 +69,7 @@ def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
         "partitioned": source.partitioned,
         "registry": source.registry,
         "changes": list(source.changes),
+        "latest": source.latest,
         "by_name": source.by_name,
         "unfolded": [str(step) for step in source.unfolded],
         "droppable": sorted(plan.droppable[source.name]),
@@ -265,7 +266,7 @@ def source_facts(source: Source) -> list[str]:
     if source.registry is not None:
         facts.append(f"registry {quote(source.registry)}")
     if source.changes:
-        facts.append(clause(source.changes))
+        facts.append(clause(source.changes, latest=source.latest))
     if source.by_name:
         facts.append("ordered by name")
     if source.none:

@@ -62,6 +62,7 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
         partitioned=node.partitioned,
         registry=node.registry,
         changes=() if node.changes is None else node.changes.keys,
+        latest=node.changes is not None and node.changes.latest is not None,
         by_name=node.by_name,
         markers_only=node.markers_only,
         none=frozenset(node.none),

@@ -56,9 +56,18 @@ def check_changes(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
         message = f"change events are objects of JSON, and `{node.name}` is `from {node.format}`"
         readable = " and ".join(f"`{name}`" for name in names_where(lambda kind: kind.has_objects))
         raise failure("RQ542", message, changes.span, hint=f"they are read from {readable}")
-    if changes.latest is not None:
+    if changes.latest is not None and node.kind == "stream":
         message = "a stream does not take back what an update or a delete has replaced"
-        hint = "leave `as latest` out: updates and deletes are set aside (RQ540), or end the run by `invalid = abort`"
+        hint = (
+            "a `table` has the last state of each row when the query begins; without `as latest`, updates and deletes "
+            "are set aside (RQ540)"
+        )
+        raise failure("RQ544", message, changes.span, hint=hint)
+    if changes.latest is not None and changes.latest != changes.keys:
+        message, hint = (
+            "last states are those of rows, by their key",
+            f"`{clause(changes.keys, latest=True)}`",
+        )
         raise failure("RQ544", message, changes.span, hint=hint)
     for key in changes.keys:
         if key not in attributes:
@@ -71,9 +80,10 @@ def check_changes(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
             raise failure("RQ543", message, declared.span, hint=f"it is read as `{'`, `'.join(types)}`")
 
 
-def clause(keys: tuple[str, ...]) -> str:
+def clause(keys: tuple[str, ...], *, latest: bool = False) -> str:
     """Returns the clause of a source by the key of its rows."""
-    return f"format {FORMS[0]} by {', '.join(keys)}"
+    key = ", ".join(keys)
+    return f"format {FORMS[0]} by {key}" + (f" as latest by {key}" if latest else "")
 
 
 def event_text(path: str) -> str:

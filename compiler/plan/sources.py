@@ -186,6 +186,8 @@ class Source:
     """The attribute whose values each come from one partition of a topic (theory N9)."""
     changes: tuple[str, ...] = ()
     """The key of the rows whose change events are read; empty if tuples are no rows of a table."""
+    latest: bool = False
+    """True: only the last state of each of these rows is a tuple."""
     registry: str | None = None
     """The address of the registry with the schemas by which the records of a topic are read."""
     by_name: bool = False

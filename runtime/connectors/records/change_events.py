@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from binascii import Error
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -34,6 +34,10 @@ from cedilla.runtime.connectors.records.wire_values import (
 
 NO_EVENT = "the line is no change event of Debezium"
 _READ = {"c", "r"}
+_OF_STATES = {*_READ, "u", "d"}
+_DELETE = "d"
+_UNAVAILABLE = "__debezium_unavailable_value"
+"""In place of a value that an update has not changed, and that the database did not log."""
 _REFUSED = {
     "u": "an update of a row",
     "d": "a delete of a row",
@@ -75,15 +79,22 @@ NO_COLUMNS = Columns()
 
 
 class RowObject(JsonObject):
-    """A row as a tuple. `columns`: the names of its columns."""
+    """A row as a tuple. `columns`: the names of its columns. `is_gone`: True for one that was deleted."""
 
     columns: tuple[str, ...] = ()
+    is_gone: bool = False
 
 
 def columns_in(item: Mapping[str, Any]) -> tuple[str, ...]:
     """Returns the columns of a tuple that `EventReader.row` has made."""
     whole = whole_of(item)
     return whole.columns if isinstance(whole, RowObject) else ()
+
+
+def is_gone(item: Mapping[str, Any]) -> bool:
+    """Returns True for a row that was deleted, of a source that reads last states."""
+    whole = whole_of(item)
+    return isinstance(whole, RowObject) and whole.is_gone
 
 
 @frozen
@@ -98,10 +109,12 @@ class _Event:
 
 @frozen
 class EventReader:
-    """Reads the rows of a source. `fields`: those of the event that attributes read, by their first keys."""
+    """Reads the rows of a source. `fields`: those of the event that attributes read, by their first keys. `latest`:
+    updates and deletes are read, too; a delete as the row before it."""
 
     fields: frozenset[str] = frozenset()
     columns: Columns = NO_COLUMNS
+    latest: bool = False
     _converters: dict[str, _Converters] = field(factory=dict[str, Any], init=False, eq=False, repr=False)
     """The converters of values, by the text of the schema."""
     _faults: dict[tuple[str, ...], str] = field(factory=dict[Any, str], init=False, eq=False, repr=False)
@@ -109,7 +122,8 @@ class EventReader:
     @classmethod
     def of(cls, source: Source) -> EventReader:
         """Returns the reader of a source before its first accent, which refuses no row for its columns."""
-        return cls(frozenset(a.keys[1] for a in source.attributes if a.keys[:1] == (EVENT,)))
+        fields = frozenset(a.keys[1] for a in source.attributes if a.keys[:1] == (EVENT,))
+        return cls(fields | {OPERATION} if source.latest else fields, latest=source.latest)
 
     def expecting(self, columns: Columns) -> EventReader:
         """Returns the reader that refuses rows without some columns."""
@@ -125,15 +139,19 @@ class EventReader:
         beside, event = self._event(text)
         parsed = parse_line(self._line(beside, event).decode())
         row = RowObject(parsed)
-        row.line, row.columns = parsed.line, event.columns
+        row.line, row.columns, row.is_gone = parsed.line, event.columns, event.operation == _DELETE
         return row
 
     def _line(self, beside: Row, event: _Event) -> bytes:
-        if event.operation not in _READ:
+        if event.operation not in (_OF_STATES if self.latest else _READ):
             what = _REFUSED.get(event.operation)
             raise ValueError(NO_EVENT if what is None else f"{NO_ROW} {what}")
-        if fault := self._fault(event.columns):
+        if event.operation != _DELETE and (fault := self._fault(event.columns)):
             raise ValueError(fault)
+        if self.latest and _UNAVAILABLE in event.row.values():
+            raise ValueError(
+                "the database did not log all values of the row: `ALTER TABLE ... REPLICA IDENTITY FULL`"
+            )
         if self.fields:
             own = {
                 COLUMNS: ",".join(event.columns),
@@ -165,7 +183,7 @@ class EventReader:
         elif isinstance(payload := item.get("payload"), dict):
             item = payload
         try:
-            return beside, _event_of(item, converters)
+            return beside, _event_of(item, converters, _OF_STATES if self.latest else _READ)
         except BeyondTypeError as problem:
             raise ValueError(str(problem)) from None
 
@@ -203,13 +221,15 @@ def _object(text: str) -> Row:
     return item  # type: ignore[reportUnknownVariableType]
 
 
-def _event_of(item: Row, converters: _Converters) -> _Event:
+def _event_of(item: Row, converters: _Converters, read: Set[str]) -> _Event:
     match item:
         case {"op": str(operation), "after": after, **envelope}:
-            envelope.pop("before", None)
-            if operation in _READ and not isinstance(after, dict):
-                raise ValueError(f"{NO_EVENT}: it has no row `after`")
-            row = _converted(after or {}, converters) if operation in _READ else {}
+            before = envelope.pop("before", None)
+            row = before if operation == _DELETE else after
+            if operation in read and not isinstance(row, dict):
+                name = "before" if operation == _DELETE else "after"
+                raise ValueError(f"{NO_EVENT}: it has no row `{name}`")
+            row = _converted(row, converters) if operation in read else {}
             return _Event(row, operation, tuple(row), envelope)
         case {"op": "t" | "m" as operation}:
             return _Event({}, operation, (), item)

@@ -169,6 +169,14 @@ def _setting(code: str) -> str:
     return _SETTINGS.get(code) or ("invalid" if code in REASONS else "bad_markers")
 
 
+def of_states(settings: Mapping[str, str]) -> Mapping[str, str]:
+    """Returns the settings for a source of last states: a line that was set aside would leave an older one in its
+    place, so it ends the query."""
+    kept = ("ignore", "infer")
+    drift = settings["drift"] if settings["drift"] in kept else "abort"
+    return {**settings, "invalid": "abort", "late": "abort", "unknown_schema": "abort", "drift": drift}
+
+
 def is_ignored(code: str, settings: Mapping[str, str]) -> bool:
     """Returns True if tuples with a code are only counted."""
     return code == REPLACED or (code == LATE and settings["late"] == "ignore")
@@ -180,12 +188,20 @@ def is_fatal(code: str, settings: Mapping[str, str]) -> bool:
 
 
 def refusal(
-    code: str, count: int, reason: str, location: str, raw: str, notes: Sequence[str] = ()
+    code: str,
+    count: int,
+    reason: str,
+    location: str,
+    raw: str,
+    notes: Sequence[str] = (),
+    *,
+    may_stay: bool = True,
 ) -> DiagnosticError:
     """Returns the error that ends the query after rejected tuples. `reason`, `location`, `raw`: of the first one;
-    `notes`: further ones."""
-    setting = _setting(code)
-    setting_hint = f"`set {setting} = quarantine;` sets such lines aside"
+    `notes`: further ones. `may_stay`: a setting keeps the others."""
+    setting_hint = f"`set {_setting(code)} = quarantine;` sets such lines aside"
+    if not may_stay:
+        setting_hint = "without it the last state of a row would be an older one, so nothing is set aside"
     hint = f"{HINTS[code]}; or {setting_hint}" if code in HINTS else setting_hint
     message = f"{count} rejected{', the first' if count > 1 else ''}: {reason}"
     return failure(code, message, hint=hint, notes=(f"{location}: {raw}", *notes))

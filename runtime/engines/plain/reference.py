@@ -22,7 +22,7 @@ from cedilla.compiler.plan.sources import Heartbeat
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.connectors.records.change_events import columns_in
+from cedilla.runtime.connectors.records.change_events import columns_in, is_gone
 from cedilla.runtime.connectors.records.json_objects import read_strings, with_fields
 from cedilla.runtime.connectors.records.marker import STRAY, MarkerLine
 from cedilla.runtime.connectors.records.marker_files import Markers
@@ -47,6 +47,7 @@ from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, outp
 from cedilla.runtime.engines.plain.aggregate_results import ORDER
 from cedilla.runtime.engines.plain.encode import encoded_row
 from cedilla.runtime.engines.plain.grouping import provisional_rows
+from cedilla.runtime.engines.plain.last_states import LastStates, rejection_of_gone
 from cedilla.runtime.engines.plain.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.engines.plain.nodes import node_of
 from cedilla.runtime.engines.plain.output import Output
@@ -88,6 +89,7 @@ class Reference:
     after: Mapping[str, Facts] = field(init=False)
     closed_by_state: Mapping[str, StateFacts] = field(factory=dict[str, StateFacts])
     arrived: int = 0
+    last: LastStates = field(factory=LastStates)
     reached: Mapping[str, Latest] = field(factory=dict[str, Latest])
     _has_new_facts: bool = True  # at first: of the accents that the query states
     _inputs: dict[str, tuple[Facts, ...]] = field(factory=dict[str, tuple[Facts, ...]])
@@ -159,7 +161,8 @@ class Reference:
                 if source in self.plan.placed:
                     self.arrived += 1
                     row[ORDER] = self.arrived
-                arrived.setdefault(source, []).append(row)
+                if not self.last.sees(self.plan.source_of[source], row, item):
+                    arrived.setdefault(source, []).append(row)
             elif not is_ignored(rejection[0], self.plan.settings):
                 rejected.append((source, rejection[0], item))
                 reasons.append(rejection[1])
@@ -169,6 +172,7 @@ class Reference:
         self.warnings += warnings
         for accepted in taken:
             self.on_taken(*accepted)
+        arrived |= self.last.taken(lambda name: states[name].closed is True)
         return [self._epoch(states, began, arrived)]
 
     def grow(self, values: Values) -> None:
@@ -193,7 +197,8 @@ class Reference:
         types = state.field_types
         partition = {PARTITION: item[PARTITION]} if PARTITION in item else {}
         keys: Keys = item.get(KEYS, {})
-        if fault := columns_of(self.plan.source_of[source], state, keys).fault(columns_in(item)):
+        columns = columns_of(self.plan.source_of[source], state, keys)
+        if not is_gone(item) and (fault := columns.fault(columns_in(item))):
             return {}, of_fault(fault)
         paths = paths_of(self.plan.source_of[source], state)
         try:
@@ -228,7 +233,8 @@ class Reference:
             if not is_odd(row[name]):
                 near = near_digits(control(row[name]), state.numbers.digits[name])
                 row[name] = nearest(float(near), near)
-        rejection = self._rejection(state, source, row, item, fields)
+        rejection = rejection_of_gone(self.plan.source_of[source], row)
+        rejection = rejection if is_gone(item) else self._rejection(state, source, row, item, fields)
         row.pop(PARTITION, None)
         return row, rejection and (rejection[0], reason(*rejection, paths))
 

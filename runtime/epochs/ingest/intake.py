@@ -16,6 +16,8 @@ from cedilla.compiler.expressions.types import Type, column, quote
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import PARTITION, POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.connectors.formats.jsonl.change_events import GONE
 from cedilla.runtime.connectors.formats.jsonl.records import partition_of
 from cedilla.runtime.connectors.formats.source import (
     CORRUPT,
@@ -32,7 +34,7 @@ from cedilla.runtime.control.sources import wall_clock
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.undecodable import undecodable
 from cedilla.runtime.control.sources.validity import Rejection, rejections
-from cedilla.runtime.engines.spark.frames import in_one_part, is_connect, of_table
+from cedilla.runtime.engines.spark.frames import in_one_part, is_connect, of_table, partition_keys, row_number
 from cedilla.runtime.engines.spark.jobs import Jobs
 from cedilla.runtime.engines.spark.lookups import Lookups, Tables
 from cedilla.runtime.engines.spark.spark import observed
@@ -126,13 +128,13 @@ def read(
     all tuples valid. A heartbeat waits for that job. `scratch`: a folder for tuples that are too many for memory.
     `counted_fields`: the fields whose values are counted.
     """
-    types = _files_and_types(state, undeclared)
+    types = _files_and_types(source, state, undeclared)
     asked = Asked(part.format, part.with_tuples, types, part.counted(counted_fields), part.scan.searched)
     batch = ahead.read(source.name, asked, scratch)
     if keys := PathKeys.of(part.keys, state.field_types, part.format.paths):
         batch = keys.batch(spark, batch)
     members = jobs.start(batch.members).result if counted_fields else dict
-    is_whole, now = not (undeclared or part.is_cut), wall_clock.now()
+    is_whole, now = not (undeclared or part.is_cut or source.latest), wall_clock.now()
     valid = _valid(source, state, part, batch.statistics, now) if is_whole else None
 
     around = partial(region_of_raw, state, batch.statistics)
@@ -190,9 +192,10 @@ def _is_canonical(state: SourceState) -> bool:
     return not (are_decoded or any(otherwise))
 
 
-def _files_and_types(state: SourceState, undeclared: Mapping[str, str]) -> Types:
+def _files_and_types(source: Source, state: SourceState, undeclared: Mapping[str, str]) -> Types:
     """Returns the types of the fields to read."""
-    return {**state.field_types, **{name: Type("string") for name in undeclared}}
+    others = (*undeclared, GONE) if source.latest else undeclared
+    return {**state.field_types, **{name: Type("string") for name in others}}
 
 
 def _valid(
@@ -235,7 +238,7 @@ def tuples(
 
     `state`: the source's state after all markers of the slice; its trees with positions say what applied at each one.
     """
-    lines = part.format.tuples(spark, part.with_tuples, _files_and_types(state, undeclared))
+    lines = part.format.tuples(spark, part.with_tuples, _files_and_types(source, state, undeclared))
     if keys := PathKeys.of(part.keys, state.field_types, part.format.paths):
         lines = keys.frame(spark, lines)
     now = wall_clock.now()
@@ -258,7 +261,7 @@ def _canonical(
     """Returns the canonical tuples of a slice from its raw ones, as `tuples` does. `around`: returns a region
     around them. `all_valid`: no tuple is rejected. `late`: that of `Beats`; `now`: the clock of the run."""
     raw = lines.where(condition) if (condition := part.condition(column(POSITION))) else lines
-    kept = [*map(column, (*undeclared, CORRUPT, POSITION))]
+    kept = [*map(column, (*undeclared, *([GONE] if source.latest else []), CORRUPT, POSITION))]
     if state.names.of:
         raw = by_attributes(raw, state.names, state.types, kept)
     noted = [*map(came, state.names.here)]
@@ -309,7 +312,21 @@ def _canonical(
         assert source.heartbeat is not None
         bounds = of_table(spark, late_table(late, state.types[source.heartbeat.attribute]))
         raw = raw.join(F.broadcast(bounds), F.expr(f"{FILE} = {column(LATE_FILE)}"), "left")
-    return raw.selectExpr(*map(column, state.types), *kept, rejection)
+    judged_rows = raw.selectExpr(*map(column, state.types), *kept, rejection)
+    return _last_states(source, state, part, judged_rows) if source.latest else judged_rows
+
+
+def _last_states(source: Source, state: SourceState, part: Slice, rows: DataFrame) -> DataFrame:
+    """Returns the last state of each row, without those that were deleted, and all rejected rows. Raises
+    `DiagnosticError` RQ545 if an epoch has only a part of the table."""
+    if part.low is not None or part.high is not None:
+        hint = "state the accents in the query, so that they come before the first row"
+        message = f"the last states of `{source.name}` are those of all its files, and a marker in them ends an epoch"
+        raise failure("RQ545", message, source.span, hint=hint)
+    number, rejected = "$number", F.col(column(REJECT)).isNotNull()
+    last = row_number(partition_keys(source.changes, state.types), [rejected, F.col(column(POSITION)).desc()])
+    is_state = F.expr(f"{column(number)} = 1 AND {column(GONE)} <> 'd'")
+    return rows.withColumn(number, last).where(rejected | is_state).drop(number, GONE).orderBy(POSITION)
 
 
 def _places(part: Slice) -> dict[str, str]:
@@ -349,6 +366,10 @@ def _rejection(
         name = source.heartbeat.attribute
         cases.append((f"{axis_sql(name, state.types[name])} < {column(NOT_LATE)}", quote("RQ305")))
     cases += [(f"{column(name)} IS NOT NULL", _of(code, name)) for name, code in undeclared.items()]
+    if source.latest:  # a deleted row may have its key only
+        keys = [(f"{column(key)} IS NULL", _of("RQ302", key)) for key in source.changes]
+        in_force = [*coded, (f"{column(CORRUPT)} IS NOT NULL", quote("RQ301")), *keys]
+        cases = [*in_force, (f"{column(GONE)} = 'd'", "CAST(NULL AS STRING)"), *cases]
     return f"CASE {' '.join(f'WHEN {test} THEN {value}' for test, value in cases)} END"
 
 

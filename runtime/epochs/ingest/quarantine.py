@@ -19,7 +19,14 @@ from cedilla.runtime.connectors.formats.source import CORRUPT
 from cedilla.runtime.connectors.records.json_objects import object_of
 from cedilla.runtime.connectors.records.nested import read_from
 from cedilla.runtime.connectors.records.record_files import record_file
-from cedilla.runtime.connectors.records.rejections import LATE, REASONS, is_fatal, is_ignored, refusal
+from cedilla.runtime.connectors.records.rejections import (
+    LATE,
+    REASONS,
+    is_fatal,
+    is_ignored,
+    of_states,
+    refusal,
+)
 from cedilla.runtime.connectors.records.unreadable import HEAD, BadLine, unreadable
 from cedilla.runtime.connectors.storage.engine_failures import writing
 from cedilla.runtime.connectors.storage.files import Files, epoch_name, name_of
@@ -50,6 +57,8 @@ class Quarantine:
     settings: Mapping[str, str]
     checkpoint: str
     run: int
+    of_states: frozenset[str] = frozenset()
+    """The sources of which only the last states are tuples."""
     _aside: list[str] = field(init=False, factory=list[str])
     """The sources with rejected lines in the epoch that is to be committed."""
     _told: set[str] = field(init=False, factory=set[str])
@@ -71,7 +80,10 @@ class Quarantine:
         for name, part in read.items():
             total.update(part.read_counts.rejected)
             late = self._about_late(part)
-            _refuse(self.spark, part, self.settings, late)
+            if name in self.of_states:
+                _refuse(self.spark, part, of_states(self.settings), late, may_stay=False)
+            else:
+                _refuse(self.spark, part, self.settings, late)
             notes += late
             if codes := [c for c in part.read_counts.rejected if not is_ignored(c, self.settings)]:
                 self._write(part, codes, self._epoch_folder(name, epoch, self.run))
@@ -215,8 +227,16 @@ def _about_whole_files(
     )
 
 
-def _refuse(spark: SparkSession, read: SourceInput, settings: Mapping[str, str], late: Sequence[str]) -> None:
-    """Raises the error of a code that ends the query. `late`: notes about late tuples."""
+def _refuse(
+    spark: SparkSession,
+    read: SourceInput,
+    settings: Mapping[str, str],
+    late: Sequence[str],
+    *,
+    may_stay: bool = True,
+) -> None:
+    """Raises the error of a code that ends the query. `late`: notes about late tuples. `may_stay`: as that of
+    `refusal`."""
     for code, count in read.read_counts.rejected.items():
         if not is_fatal(code, settings):
             continue
@@ -225,7 +245,7 @@ def _refuse(spark: SparkSession, read: SourceInput, settings: Mapping[str, str],
         assert first is not None
         position = f"{first['position']['file']}:{first['position']['line']}"
         notes = late if code == LATE else ()
-        raise refusal(code, count, first["reason"], position, first["raw"], notes)
+        raise refusal(code, count, first["reason"], position, first["raw"], notes, may_stay=may_stay)
 
 
 def _rejected_lines(spark: SparkSession, read: SourceInput, codes: Sequence[str]) -> DataFrame:

@@ -75,7 +75,8 @@ def open_checkpoint(
         # A crash may have come between commit and publication.
         outputs.publish(last.epoch, last.run)
         outputs.tidy(last.epoch)
-    quarantine = Quarantine(spark, files, plan.settings, path, run)
+    of_states = frozenset(source.name for source in plan.sources if source.latest)
+    quarantine = Quarantine(spark, files, plan.settings, path, run, of_states)
     quarantine.recover(last.epoch, last.run)
     checkpoint.sweep(last)
     state = StateStore(spark, files, f"{path}/state", jobs, run)

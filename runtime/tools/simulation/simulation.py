@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 
 from attrs import evolve
@@ -15,7 +16,7 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan, check_paths
 from cedilla.compiler.plan.topics import is_topic
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.runtime.connectors.records.rejections import is_fatal, refusal
+from cedilla.runtime.connectors.records.rejections import is_fatal, of_states, refusal
 from cedilla.runtime.control.markers.bad_markers import check_doubtful
 from cedilla.runtime.engines.plain.output import Output
 from cedilla.runtime.engines.plain.reference import Reference
@@ -125,7 +126,7 @@ def replay(
         for warning in strangers.see(lines, reference.states):
             on_warning(warning)
         causes.see(aside)
-        _refuse(plan.settings, aside)
+        _refuse(plan, aside)
         jumps = [*watches.step(before, reference.states)]
         check_doubtful(plan.settings, jumps)
         for output in outputs:
@@ -163,13 +164,17 @@ def _waiting(reference: Reference) -> Iterator[Diagnostic]:
             yield Diagnostic("RQ234", "note", text, release.operator.span, (), hint)
 
 
-def _refuse(settings: Mapping[str, str], rejected: Sequence[tuple[Input, str]]) -> None:
+def _refuse(plan: Plan, rejected: Sequence[tuple[Input, str]]) -> None:
     """Raises if a setting makes a rejected tuple fatal; the output of its step is dropped."""
-    for code in sorted({code for _, code in rejected}):
+    for source, code in sorted({(line.source, code) for line, code in rejected}, key=itemgetter(1)):
+        settings = of_states(plan.settings) if plan.source_of[source].latest else plan.settings
         if is_fatal(code, settings):
-            lines = [line for line, other in rejected if other == code]
+            lines = [line for line, other in rejected if other == code and line.source == source]
             first = lines[0]
-            raise refusal(code, len(lines), first.reason, first.line.place, first.line.text)
+            may_stay = settings is plan.settings
+            raise refusal(
+                code, len(lines), first.reason, first.line.place, first.line.text, may_stay=may_stay
+            )
 
 
 def _steps(sources: SimulatedSources) -> Iterator[list[Input]]:

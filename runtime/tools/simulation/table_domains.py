@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from attrs import evolve
 
@@ -79,7 +80,14 @@ def _read(plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, fro
             row, rejection = reference.decoded(table.name, line.item)
             if rejection is not None:
                 continue
-            for name, values in values_of.items():
-                if (value := control(row.get(name))) is not UNDEFINED and len(values) <= MAX_VALUES:
-                    values.add(value)
+            if not reference.last.sees(table, row, line.item):
+                _add(values_of, row)
+    for row in reference.last.taken(lambda name: True).get(table.name, ()):
+        _add(values_of, row)
     return {name: frozenset(values) for name, values in values_of.items()}
+
+
+def _add(values_of: Mapping[str, set[Value]], row: Mapping[str, Any]) -> None:
+    for name, values in values_of.items():
+        if (value := control(row.get(name))) is not UNDEFINED and len(values) <= MAX_VALUES:
+            values.add(value)

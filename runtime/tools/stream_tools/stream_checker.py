@@ -25,7 +25,7 @@ from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.function import NumberFunction
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.connectors.records import csv_records, near_markers
-from cedilla.runtime.connectors.records.change_events import columns_in
+from cedilla.runtime.connectors.records.change_events import columns_in, is_gone
 from cedilla.runtime.connectors.records.json_objects import read_strings, with_fields
 from cedilla.runtime.connectors.records.lines import Line
 from cedilla.runtime.connectors.records.marker import STRAY
@@ -200,6 +200,8 @@ class StreamChecker:
 
     def _tuple(self, item: Mapping[str, Any], line: Line) -> tuple[Row | None, list[Diagnostic]]:
         state = self.state
+        if is_gone(item):
+            return None, []
         raw, fields = dict[str, Value](), dict[str, Value]()
         diagnostics: list[Diagnostic] = []
         types, paths = state.field_types, paths_of(self._source, state)

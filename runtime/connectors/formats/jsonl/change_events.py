@@ -12,7 +12,7 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from cedilla.compiler.plan import Source
-from cedilla.compiler.plan.change_events import EVENT
+from cedilla.compiler.plan.change_events import EVENT, OPERATION
 from cedilla.runtime.connectors.formats.jsonl.batches import JsonBatches, tuple_lines
 from cedilla.runtime.connectors.formats.jsonl.fields import item_of
 from cedilla.runtime.connectors.formats.jsonl.records import Records
@@ -25,6 +25,9 @@ from cedilla.runtime.connectors.records.json_objects import JsonObject, parse_li
 from cedilla.runtime.connectors.records.nested import Paths, by_names
 from cedilla.runtime.connectors.records.record_files import fault_of
 from cedilla.runtime.connectors.records.rejections import NO_OBJECT
+
+GONE = "$operation"
+"""A field of rows of which only the last states are read: what has happened to them."""
 
 
 @frozen
@@ -70,7 +73,8 @@ class EventLines(JsonLines):
         return changed
 
     def batches(self, types: Types) -> EventBatches:
-        return EventBatches(dict(types), paths=self.paths, reader=self.reader)
+        paths = {**self.paths, GONE: (EVENT, OPERATION)} if GONE in types else self.paths
+        return EventBatches(dict(types), paths=paths, reader=self.reader)
 
     def search_of_fields(self) -> Callable[[Block, Span], Mapping[str, FieldKinds]]:
         return partial(_fields_in, reader=self.reader, paths=self.paths)

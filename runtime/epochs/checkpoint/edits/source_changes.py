@@ -37,7 +37,7 @@ _AT_ONCE = (
     (("metrics", "over"), "`metrics`", "data points of these are read from now on"),
     (("partitioned",), "`partitioned by`", _CLOSED),
     (("registry",), "`registry`", "schemas that are not in the checkpoint are asked for there"),
-    (("changes",), "`format debezium`", "tuples that come from now on are read so"),
+    (("changes", "latest"), "`format debezium`", "tuples that come from now on are read so"),
     (("by_name",), "`ordered by name`", "it orders the files that come from now on"),
     (("none",), "`none`", "these words mean undefined in files that come from now on"),
     (("unfolded",), "`each` or `parsed`", "lines that come from now on are taken apart so"),

@@ -164,3 +164,21 @@ def test_the_schema_of_most_lines_is_parsed_once(monkeypatch: pytest.MonkeyPatch
         reader.line(line)
     assert len(parsed) == len(others)
     assert max(parsed) < 0.3 * len(first)
+
+
+def test_last_states_need_updates_and_deletes_too() -> None:
+    reader = EventReader(fields=frozenset(("op",)), latest=True)
+    update, delete = event("u", ROW, before={"id": 1}), event("d", None, before=ROW)
+    for item, operation in ((update, "u"), (delete, "d"), (flattened("d", ROW), "d")):
+        row = reader.row(compact(item))
+        assert (row["id"], row["@change"], row.is_gone) == (7, {"op": operation}, operation == "d")
+    columns = Columns((("name",),), frozenset(("id", "name")))
+    assert reader.expecting(columns).line(compact(event("d", None, before={"id": 7})))
+    for item, why in (
+        (event("u", {"id": 7}), "RQ541 `name`"),
+        (event("d", None), "it has no row `before`"),
+        (event("t", None), "RQ540 a truncate of the table"),
+        (event("u", {**ROW, "name": "__debezium_unavailable_value"}), "did not log all values of the row"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            reader.expecting(columns).line(compact(item))

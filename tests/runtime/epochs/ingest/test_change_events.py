@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from tests.kit.change_events import captured, compact, event, flattened, with_schema
 from tests.kit.command import cedilla
+from tests.kit.errors import error_of
 from tests.kit.query import Query
 from tests.kit.stream import Item
 from tests.kit.tiers import tiered
@@ -186,3 +187,89 @@ def test_a_table_and_keys_in_paths_have_rows_too(spark: SparkSession, tmp_path: 
     run.process()
     assert run.rows("j") == run.simulate().rows("j") == [{"id": 1, "name": "Oslo", "shop": "a"}]
     assert run.rejections("r") == run.rejections("places") == run.simulated.rejections == []
+
+
+# --- last states of the rows of a table ---
+
+STATES = """
+table places(id: long, name?: string, unit?: double unit degF) from json "places"
+  format debezium by id as latest by id;
+stream r(n: int, id: long) from json "r" punctuated on id;
+j := r join places on id;
+emit j to json "j" with unit in degF;
+emit places to json "places" with unit in degF;
+"""
+
+
+def place(operation: str, id_: int, name: str, unit: float = 50.0) -> Item:
+    row = {"id": id_, "name": name, "unit": unit}
+    if operation == "d":  # with the key only, as PostgreSQL logs it
+        return event("d", None, before={"id": id_, "name": None, "unit": None})
+    return event(operation, row, before={"id": id_, "name": "old", "unit": 0.0} if operation == "u" else None)
+
+
+def test_a_table_has_the_last_state_of_each_row(spark: SparkSession, tmp_path: Path) -> None:
+    """A delete ends a row, which may begin again; over files and accents, and with updates among bare rows."""
+    run = Query(spark, tmp_path, STATES)
+    run.write("places", [place("r", n, f"p{n}") for n in range(5)])
+    run.write("places", [place("u", 1, "new"), place("d", 2, ""), place("c", 7, "c"), place("d", 7, "")])
+    accent = {"$accent": "[[unit(unit, degC)]]"}
+    later = [place("u", 1, "newest", 10.0), place("d", 3, ""), place("c", 3, "again", 20.0)]
+    run.write("places", [accent, *later])
+    run.write("r", [{"n": n, "id": n} for n in range(8)])
+    run.process(files_per_epoch=1)
+    states = {0: ("p0", 50.0), 1: ("newest", 50.0), 3: ("again", 68.0), 4: ("p4", 50.0)}
+    expected = [{"id": n, "name": name, "unit": unit} for n, (name, unit) in states.items()]
+    simulated = run.simulate()
+    assert run.rows("places") == simulated.rows("places") == sorted(expected, key=str)
+    assert [row["id"] for row in run.rows("j")] == [row["id"] for row in simulated.rows("j")] == [*states]
+    assert run.rejections("places") == simulated.rejections == []
+    run.write("r", [{"n": 8, "id": n} for n in (1, 2)])
+    run.run()
+    assert [row["name"] for row in run.rows("j") if row["n"] == 8] == ["newest"]
+
+
+def test_the_last_states_are_a_domain(spark: SparkSession, tmp_path: Path) -> None:
+    """Without the values of deleted rows and of earlier states."""
+    query = """
+    table places(id: long, name: string) from json "places" format debezium by id as latest by id;
+    stream r(name: string in places.name) from json "r";
+    emit r to json "r";
+    """
+    run = Query(spark, tmp_path, query)
+    run.write("places", [place("r", 1, "a"), place("r", 2, "b"), place("u", 1, "c"), place("d", 2, "")])
+    run.write("r", [{"name": name} for name in "abc"])
+    rows, rejections = run.agreed()
+    assert rows == [{"name": "c"}]
+    assert [rejection.code for rejection in rejections] == ["RQ303"] * 2
+
+
+BAD: dict[str, tuple[Item, str]] = {
+    "a renamed column": (event("u", {"id": 1, "label": "a", "unit": 1.0}), "RQ541"),
+    "a value of another type": (event("u", {"id": 1, "name": "a", "unit": "x"}), "RQ301"),
+    "a value that was not logged": (place("u", 1, "__debezium_unavailable_value"), "RQ301"),
+    "a delete without its row": (event("d", None), "RQ301"),
+    "a delete without its key": (event("d", None, before={"id": None}), "RQ302"),
+    "a truncate": (event("t", None), "RQ540"),
+}
+
+
+@pytest.mark.parametrize("what", tiered(BAD))
+def test_an_event_that_cannot_be_read_leaves_no_older_state(
+    spark: SparkSession, tmp_path: Path, what: str
+) -> None:
+    bad, code = BAD[what]
+    run = Query(spark, tmp_path, STATES)
+    run.write("places", [place("r", 1, "a"), bad])
+    run.write("r", [{"n": 1, "id": 1}])
+    for error in (error_of(run.process), error_of(run.simulate)):
+        assert (error.code, "would be an older one" in str(error.help)) == (code, True)
+    assert not [*(tmp_path / "out").glob("*/epoch=*")]
+
+
+def test_a_marker_that_ends_an_epoch_amid_a_table_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    run = Query(spark, tmp_path, STATES)
+    dropped = ["[[-(name)]]", "[[+(name: string)]]"]
+    run.write("places", [place("r", 1, "a"), *({"$accent": text} for text in dropped), place("u", 1, "b")])
+    run.write("r", [{"n": 1, "id": 1}])
+    assert error_of(run.process).code == "RQ545"
