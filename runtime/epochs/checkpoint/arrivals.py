@@ -115,7 +115,7 @@ class Arrivals:
         self._found_out.clear()
         self.checkpoint.keep_since(since)
 
-    def added(self, listed: Mapping[str, Sequence[FoundFile]]) -> dict[str, list[InputFile]]:
+    def added(self, listed: Mapping[str, Iterable[FoundFile]]) -> dict[str, list[InputFile]]:
         """Adds files of streams that no batch has had to the last batch, after its own, and returns them.
 
         They are kept by `Checkpoint.keep_order`.
