@@ -173,7 +173,7 @@ class EventReader:
     def _event(self, text: str) -> tuple[Row, _Event]:
         """Returns the fields of the record, which come first on its line, and the event of a line."""
         item, converters = self._parsed(text)
-        beside = {name: item.pop(name) for name in [*item] if _is_of_record(name)}
+        beside = {name: item.pop(name) for name in [*item] if name.startswith("@") and _is_of_record(name)}
         if converters is None:
             match item:
                 case {"schema": dict(schema), "payload": dict(payload), **others} if not others:
