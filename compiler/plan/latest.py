@@ -51,7 +51,7 @@ def check_latest(
     groups, RQ551 for a key that is not one of groups, RQ552 for a part of it that changes with the group, RQ553 for a
     condition that does, RQ554 for a format without updates, RQ555 for a second key, RQ556 as `check_names`.
     """
-    key, span = node.latest, node.span
+    key, span = node.latest, node.latest_span
     for name in key:
         if name not in (types := types_of(relation)):
             raise unknown_attribute(name, types, span, "in `as latest by`")
@@ -102,12 +102,12 @@ def check_names(names: Iterable[str], table: str, span: Span | None = None) -> N
 
 
 def _without_groups(node: syntax.Emit, relation: str, way: tuple[Operator, ...]) -> DiagnosticError:
-    what = "a source" if not way else f"of {_article(way[0].title)}"
-    message = f"`{relation}` is {what}, whose rows are never updated"
+    what = f"the source `{relation}`" if not way else _article(way[0].title.lower())
+    message = f"the rows of {what} are never updated"
     if way and isinstance(way[0], Aggregate):
         message = f"`{way[0].name}` is a single group, and rows are updated by the key of their group"
     hint = "`as latest by` is for an aggregate by its groups, with `select`, `project` and `rename` after it"
-    return failure("RQ550", message, node.span, hint=hint)
+    return failure("RQ550", message, node.latest_span, hint=hint)
 
 
 def _article(title: str) -> str:
@@ -124,8 +124,9 @@ def _key_hint(groups: Aggregate, grouped: Mapping[str, str]) -> str:
 def _check_place(node: syntax.Emit) -> None:
     if node.format not in UPDATED:
         message = f"an output in `{node.format}` is not updated"
-        raise failure("RQ554", message, node.format_span or node.span, hint=f"write `{'`, `'.join(UPDATED)}`")
+        hint = f"formats of outputs that are updated: {', '.join(UPDATED)}"
+        raise failure("RQ554", message, node.format_span or node.span, hint=hint)
     if FORMATS[node.format].is_topic and node.path != "-" and topic_of(node.path, node.span).key is not None:
         message = f"`{node.path}` names a second key of the records"
         hint = "without `?key=`: the key of `as latest by` is that of the records"
-        raise failure("RQ555", message, node.span, hint=hint)
+        raise failure("RQ555", message, node.latest_span, hint=hint)

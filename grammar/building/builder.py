@@ -19,6 +19,7 @@ from cedilla.grammar.syntax.operator_forms import FORMS
 from cedilla.grammar.syntax.settings import CHANGES, SETTINGS, SIZES, as_stored, grouping_fault, value_fault
 
 if TYPE_CHECKING:
+    from cedilla.grammar.diagnostics import Span
     from cedilla.grammar.syntax import Expression, Relation
 
 
@@ -51,7 +52,7 @@ _LISTS = {
     *("pairs", "arguments", "point", "code", "codes"),
 }
 """Rules that are the tuple of their parts."""
-_SAME = {"unit", "punctuated", "measured_as", "field", "latest"}
+_SAME = {"unit", "punctuated", "measured_as", "field"}
 """Rules that are their one part."""
 _PROFILE = {"foundation", "merge", "accumulate", "returns"}
 """Clauses of an operator, by their names."""
@@ -254,7 +255,7 @@ class Builder(ClauseBuilder):
         self,
         meta: Meta,
         relation: Relation,
-        latest: tuple[str, ...] | None,
+        latest: tuple[tuple[str, ...], Span] | None,
         format: Token,
         path: Token,
         original: bool | None,
@@ -266,10 +267,14 @@ class Builder(ClauseBuilder):
             self._string(path),
             original is not None,
             units or (),
-            latest or (),
+            () if latest is None else latest[0],
             self._span(format),
+            None if latest is None else latest[1],
             span=self._span(meta),
         )
+
+    def latest(self, meta: Meta, key: tuple[str, ...]) -> tuple[tuple[str, ...], Span]:
+        return key, self._span(meta)
 
     def original_units(self, _meta: Meta) -> bool:
         return True

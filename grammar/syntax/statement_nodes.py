@@ -224,6 +224,7 @@ class Emit(Node):
     units: tuple[FixedUnit, ...] = ()
     latest: tuple[str, ...] = ()
     format_span: Span | None = field(default=None, eq=False, repr=False)
+    latest_span: Span | None = field(default=None, eq=False, repr=False)
 
 
 Constant = Literal | Measure
