@@ -73,6 +73,9 @@ class _Reader:
             case "emit", [relation, *rest]:
                 scope = self._relation(relation)
                 for part in rest:
+                    for latest in _trees(part, "latest"):
+                        for token in _tokens(latest, "NAME"):
+                            self._attribute(token, scope)
                     for fixed in _trees(part, "fixed_unit"):
                         self._attribute(_token(fixed.children[0]), scope)
                         self._units(fixed)

@@ -234,6 +234,19 @@ def test_a_rename_goes_through_the_query_and_keeps_the_field(editor: Editor) -> 
     assert editor.write("rename.rq", text) == []
 
 
+def test_a_rename_reaches_the_key_of_an_updated_output(editor: Editor) -> None:
+    query = (
+        'stream r(ts: long, k: string) from json "r" punctuated on ts;\n'
+        "s := aggregate[count() as n by k, w](window[10 on ts as w](r));\n"
+        'emit s as latest by w, k to json "s";\n'
+    )
+    editor.write("latest.rq", query)
+    edit = editor.ask("rename", "latest.rq", at=at(query, "as w]", 3), new_name="minute")
+    text = applied(query, edit.changes[editor.uri("latest.rq")])
+    assert "as latest by minute, k to" in text
+    assert editor.write("latest.rq", text) == []
+
+
 @pytest.mark.parametrize(
     ("piece", "new", "why"),
     [
