@@ -19,7 +19,6 @@ from cedilla.grammar.syntax.operator_forms import FORMS
 from cedilla.grammar.syntax.settings import CHANGES, SETTINGS, SIZES, as_stored, grouping_fault, value_fault
 
 if TYPE_CHECKING:
-    from cedilla.grammar.diagnostics import Span
     from cedilla.grammar.syntax import Expression, Relation
 
 
@@ -42,6 +41,7 @@ _NODES: dict[str, Callable[..., syntax.Node]] = {
     "compared": syntax.Comparison,
     "wildcard": syntax.Wildcard,
     "rows": syntax.Rows,
+    "latest": syntax.Latest,
     "add": syntax.AddAttribute,
     "mapping": syntax.Inverse,
     "unit_mapping": syntax.Inverse,
@@ -255,7 +255,7 @@ class Builder(ClauseBuilder):
         self,
         meta: Meta,
         relation: Relation,
-        latest: tuple[tuple[str, ...], Span] | None,
+        latest: syntax.Latest | None,
         format: Token,
         path: Token,
         original: bool | None,
@@ -267,14 +267,11 @@ class Builder(ClauseBuilder):
             self._string(path),
             original is not None,
             units or (),
-            () if latest is None else latest[0],
+            () if latest is None else latest.key,
             self._span(format),
-            None if latest is None else latest[1],
+            None if latest is None else latest.span,
             span=self._span(meta),
         )
-
-    def latest(self, meta: Meta, key: tuple[str, ...]) -> tuple[tuple[str, ...], Span]:
-        return key, self._span(meta)
 
     def original_units(self, _meta: Meta) -> bool:
         return True

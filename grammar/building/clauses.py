@@ -39,9 +39,11 @@ class ClauseBuilder(MarkerBuilder):
         return syntax.Registry(self._string(address), span=self._span(meta))
 
     def changes(
-        self, meta: Meta, format: Token, keys: tuple[str, ...] | None, latest: tuple[str, ...] | None
+        self, meta: Meta, format: Token, keys: tuple[str, ...] | None, latest: syntax.Latest | None
     ) -> syntax.Changes:
-        return syntax.Changes(str(format), keys or (), latest, span=self._span(meta))
+        return syntax.Changes(
+            str(format), keys or (), None if latest is None else latest.key, span=self._span(meta)
+        )
 
     def none(self, meta: Meta, *words: Token) -> syntax.NoneWords:
         return syntax.NoneWords(tuple(map(self._string, words)), span=self._span(meta))

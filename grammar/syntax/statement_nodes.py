@@ -119,6 +119,13 @@ class Registry(Node):
 
 
 @frozen
+class Latest(Node):
+    """`as latest by k`, of a source or an output."""
+
+    key: tuple[str, ...]
+
+
+@frozen
 class Changes(Node):
     """`format debezium by id`, or `format debezium by id as latest by id`."""
 

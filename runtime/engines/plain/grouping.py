@@ -66,11 +66,9 @@ def provisional_rows(
     way: Sequence[Operator], nodes: Mapping[str, Node], inputs: Mapping[str, tuple[Facts, ...]]
 ) -> Rows:
     """Returns the rows of open groups that the last step has changed, as an output shows them. `way`: the aggregate and
-    the operators after it."""
-    groups, *after = way
-    node = nodes[groups.name]
-    assert isinstance(node, Aggregate)
-    rows = node.provisional
-    for operator in after:
-        rows = nodes[operator.name].step([rows], inputs[operator.name])
+    the operators after it; none if an output is not updated."""
+    rows: Rows = []
+    for operator in way:
+        node = nodes[operator.name]
+        rows = node.provisional if isinstance(node, Aggregate) else node.step([rows], inputs[operator.name])
     return rows

@@ -2,6 +2,7 @@
 
 Data goes tuple by tuple through `nodes`; decoding and encoding work accent by accent, in exact arithmetic.
 The control plane is the engine's own (`control`, `announce`, the operators' facts): other tests verify it.
+Over 400 lines, as a step is one reading: from lines to rows, through the operators, to the lines of each output.
 """
 
 from __future__ import annotations
@@ -369,8 +370,7 @@ class Reference:
         is_eager = self.plan.settings["drop"] == "eager"
         dropped = sink.dropped(during or after) if is_eager else dict[str, Tree]()
         rows = without_places(rows)
-        way = self.plan.updated.get(emit.name)
-        shown = [] if way is None else provisional_rows(way, self.nodes, self._inputs)
+        shown = provisional_rows(self.plan.updated.get(emit.name, ()), self.nodes, self._inputs)
         start = self.plan.start[emit.relation]
         encoded, provisional = (
             tuple(encoded_row(row, sink, start, after, dropped) for row in some) for some in (rows, shown)
