@@ -25,7 +25,6 @@ from cedilla.compiler.regions.affine import exact
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.connectors.records.change_events import columns_in, is_gone
 from cedilla.runtime.connectors.records.json_objects import read_strings, with_fields
-from cedilla.runtime.connectors.records.marker import STRAY, MarkerLine
 from cedilla.runtime.connectors.records.marker_files import Markers
 from cedilla.runtime.connectors.records.nested import after_renames, undeclared
 from cedilla.runtime.connectors.records.path_keys import KEYS, Keys
@@ -48,6 +47,7 @@ from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, outp
 from cedilla.runtime.engines.plain.aggregate_results import ORDER
 from cedilla.runtime.engines.plain.encode import encoded_row
 from cedilla.runtime.engines.plain.grouping import provisional_rows
+from cedilla.runtime.engines.plain.items import Item, marker_of_item
 from cedilla.runtime.engines.plain.last_states import LastStates, rejection_of_gone
 from cedilla.runtime.engines.plain.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.engines.plain.nodes import node_of
@@ -57,9 +57,6 @@ from cedilla.runtime.engines.plain.scalars.arithmetic import is_beyond, is_odd
 from cedilla.runtime.engines.plain.scalars.decoded import nearest
 from cedilla.runtime.engines.plain.values import fault_of_keys, inferred_of, misfit_of, read_value
 
-Item = Mapping[str, Any]
-"""One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`; or `{"$end": True}`, where one of
-its files ends."""
 Latest = Mapping[int | None, Any]
 """Partition of a topic, or `None` -> its greatest time."""
 Rejection = tuple[str, str]
@@ -129,7 +126,7 @@ class Reference:
                 if (beat := self.plan.source_of[source].heartbeat) is not None:
                     states = {**states, source: _beaten(beat, states[source], reached.pop(source, {}))}
                 continue
-            if (marker := _marker(item, position)) is not None:
+            if (marker := marker_of_item(item, position)) is not None:
                 at = self.place(item)
                 first = {source} if position == 0 else set[str]()
                 effects = advance(
@@ -381,21 +378,6 @@ class Reference:
                 sink, adds, after, always, keeps_units=emit.keeps_units, names=names
             )
         return Output(tuple(rows), encoded, markers, provisional)
-
-
-_KINDS = ("accent", "punctuation", "malformed", "columns")
-
-
-def _marker(item: Item, position: int) -> MarkerLine | None:
-    """Parses a marker; `$malformed`: a malformed one, `$stray`: a tuple in a folder of markers."""
-    if "$stray" in item:
-        return MarkerLine("malformed", str(item["$stray"]), position, problem=STRAY, code="RQ224")
-    kind = next((k for k in _KINDS if item.get(f"${k}") is not None), None)
-    if kind is None:
-        return None
-    text, partition = str(item[f"${kind}"]), item.get(PARTITION)
-    of_item = item.get("$translate"), item.get("$problem")
-    return MarkerLine(kind, text, position, *of_item, partition=partition)
 
 
 def _beaten(beat: Heartbeat, state: SourceState, latest: Latest) -> SourceState:

@@ -15,7 +15,7 @@ from cedilla.runtime.connectors.records.lines import Line
 from cedilla.runtime.connectors.records.near_markers import KINDS, marker_of
 from cedilla.runtime.connectors.records.path_keys import KEYS, Keys, keys_below, may_have_keys
 from cedilla.runtime.connectors.records.rejections import no_object
-from cedilla.runtime.engines.plain.reference import Item
+from cedilla.runtime.engines.plain.items import Item
 
 _NO_TUPLES = ("$accent", "$punctuation", "$malformed", "$stray", "$columns", "$end")
 
