@@ -8,8 +8,8 @@ A row without a column that an attribute reads is refused: the column may have a
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64decode
-from binascii import Error
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
@@ -47,6 +47,8 @@ _REFUSED = {
 _MOST_SHOWN = 5
 _SCHEMA, _PAYLOAD = '"schema":{', ',"payload":'
 _MOST_SCHEMAS = 64
+_MOST_DIGITS = 1000
+_SCALE = re.compile("-?[0-9]{1,4}")
 
 Row = dict[str, Any]
 _Convert = Callable[[Any], Any]
@@ -254,7 +256,10 @@ def _time_of(envelope: Mapping[str, Any]) -> str | None:
     source = envelope.get("source")
     own = source.get("ts_ms") if isinstance(source, dict) else None  # type: ignore[reportUnknownMemberType]
     milliseconds: Any = envelope.get("ts_ms") if own is None else own
-    return moment_text(milliseconds, 3) if isinstance(milliseconds, int) else None
+    try:
+        return moment_text(milliseconds, 3) if isinstance(milliseconds, int) else None
+    except BeyondTypeError:
+        return None
 
 
 # --- values by the schema of Kafka Connect ---------------------------------------------------------------------------
@@ -262,21 +267,22 @@ def _time_of(envelope: Mapping[str, Any]) -> str | None:
 
 def _converters(schema: Mapping[str, Any]) -> _Converters:
     """Returns what converts the values of columns by the schema of an event, or of a flattened row."""
-    fields: Any = schema.get("fields")
-    named = (
-        {f["field"]: f for f in fields if isinstance(f, dict) and "field" in f}
-        if isinstance(fields, list)
-        else {}
-    )  # type: ignore[reportUnknownVariableType]
-    row: Any = named["after"].get("fields") if "after" in named and "op" in named else fields
+    fields = _fields_in(schema)
+    named = {str(one["field"]): one for one in fields if isinstance(one.get("field"), str)}
+    row = _fields_in(named["after"]) if "after" in named and "op" in named else fields
     converters: dict[str, _Convert] = {}
-    for column in row if isinstance(row, list) else ():  # type: ignore[reportUnknownVariableType]
+    for column in row:
         match column:
             case {"field": str(name), "name": str(type_), **others} if type_ in _CONVERT:
                 converters[name] = _CONVERT[type_](others)
             case _:
                 pass
     return converters
+
+
+def _fields_in(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    fields = schema.get("fields")
+    return [one for one in fields if isinstance(one, dict)] if isinstance(fields, list) else []  # type: ignore[reportUnknownVariableType]
 
 
 def _whole(convert: Callable[[int], str]) -> Callable[[Mapping[str, Any]], _Convert]:
@@ -286,21 +292,21 @@ def _whole(convert: Callable[[int], str]) -> Callable[[Mapping[str, Any]], _Conv
 
 def _decimals(schema: Mapping[str, Any]) -> _Convert:
     match schema:
-        case {"parameters": {"scale": str(scale)}} if scale.removeprefix("-").isdecimal():
+        case {"parameters": {"scale": str(scale)}} if _SCALE.fullmatch(scale) is not None:
             return lambda value: _decimal(value, int(scale))
         case _:
             return lambda value: value
 
 
 def _decimal(value: Any, scale: int) -> Any:
-    """Returns a number from its bytes in base64; a number or another text stays."""
-    if not isinstance(value, str):
+    """Returns a number from its bytes in base64. A number, another text and what no `decimal` can be stay."""
+    if not isinstance(value, str) or abs(scale) > _MOST_DIGITS:
         return value
     try:
         number = int.from_bytes(b64decode(value, validate=True), signed=True)
-    except Error:
+        return decimal_text(number * 10 ** max(-scale, 0), max(scale, 0))
+    except ValueError:
         return value
-    return decimal_text(number * 10 ** max(-scale, 0), max(scale, 0))
 
 
 def _variable_decimal(value: Any) -> Any:

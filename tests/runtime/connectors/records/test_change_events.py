@@ -94,6 +94,10 @@ def named(name: str) -> dict[str, Any]:
         (DECIMAL, "/w==", "-0.01"),
         (DECIMAL, 1.5, "1.5"),
         (DECIMAL, "no base64", '"no base64"'),
+        (DECIMAL, "BM4Ä", '"BM4Ä"'),
+        (DECIMAL, "f" * 4000, f'"{"f" * 4000}"'),
+        ({**DECIMAL, "parameters": {"scale": "1000000000"}}, "Dw==", '"Dw=="'),
+        (named("io.debezium.data.VariableScaleDecimal"), {"scale": -(10**9), "value": "Dw=="}, '"Dw=="'),
         ({**DECIMAL, "parameters": {"scale": "-2"}}, "Dw==", "1500"),
         ({**DECIMAL, "parameters": {"scale": "x"}}, "Dw==", '"Dw=="'),
         (named("io.debezium.data.VariableScaleDecimal"), {"scale": 1, "value": "Dw=="}, "1.5"),
@@ -118,6 +122,19 @@ def test_values_are_read_by_their_types(type_: Any, value: Any, read: str | None
     assert reader.line(bare).decode() == f'{{"x":{read}}}'
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"fields": 7},
+        {"fields": [7, {"field": ["x"]}, {"field": {}}, {}]},
+        {"fields": [{"field": "after", "fields": [{"field": 7, "name": [1]}]}, {"field": "op"}]},
+        {"fields": [{"field": "after"}, {"field": "op"}]},
+    ],
+)
+def test_a_schema_of_any_shape_leaves_values_unchanged(schema: Any) -> None:
+    assert row({"schema": schema, "payload": event("c", ROW)}) == ROW
+
+
 def test_numbers_keep_all_of_their_digits() -> None:
     line = '{"op":"c","after":{"a":1.10,"b":1.0E10,"c":12345678901234567890.5,"d":12345678901234567890}}'
     text = b'{"a":1.10,"b":1.0E10,"c":12345678901234567890.5,"d":12345678901234567890}'
@@ -132,6 +149,8 @@ def test_fields_of_the_event_and_of_the_record_are_beside_the_row() -> None:
     time = "1970-01-01T00:00:05.000Z"
     assert of_event == {"op": "c", "columns": "id,name,x", "time": time, "missing": None}
     assert row(item) == {"@record.key": "k", **ROW}
+    never = {**event("c", ROW), "source": {"ts_ms": 10**18}}
+    assert row(never, fields=frozenset(("time",)))["@change"] == {"time": None}
     assert row(flattened("c", ROW), fields=frozenset(("op", "time")))["@change"] == {"op": "c", "time": None}
 
 
