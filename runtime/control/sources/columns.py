@@ -7,7 +7,7 @@ from collections.abc import Collection
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT
 from cedilla.compiler.plan import Source
-from cedilla.compiler.plan.field_paths import FieldPath
+from cedilla.compiler.plan.field_paths import FieldPath, alternatives
 from cedilla.compiler.plan.record_fields import origin_text
 from cedilla.runtime.connectors.records.change_events import NO_COLUMNS, Columns
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -23,7 +23,7 @@ def columns_of(source: Source, state: SourceState, keys: Collection[str] = ()) -
 
     def names(attribute: str) -> tuple[str, ...]:
         every: list[FieldPath] = [paths.get(name, (name,)) for name in state.names.all_of(attribute)]
-        return tuple(path[0] for path in every)
+        return tuple(path[0] for keys in every for path in alternatives(keys))
 
     in_rows = [a.name for a in source.attributes if origin_text(a.keys) is None]
     present = (n for n in in_rows if ABSENT not in regions.leaves(state.presence.placed.get(n, ABSENT)))

@@ -171,6 +171,16 @@ def test_drift_adds_columns_and_no_fields_of_events(spark: SparkSession, tmp_pat
     assert rows == [{"id": 1, "lsn": 1}, {"id": 2, "lsn": 2, "city": "Oslo"}]
 
 
+def test_a_declaration_may_list_both_names_of_a_column(spark: SparkSession, tmp_path: Path) -> None:
+    """A row has to have one of them."""
+    query = 'stream r(id: long, name?: string from "name" or "label") from json "r" format debezium by id;'
+    run = Query(spark, tmp_path, query + 'emit r to json "r";')
+    run.write("r", [event("c", {"id": n, name: "a"}) for n, name in enumerate(("name", "label", "title"))])
+    rows, rejections = run.agreed()
+    assert rows == [{"id": 0, "name": "a"}, {"id": 1, "name": "a"}]
+    assert [r.text for r in rejections] == ["RQ541 the row has no column `label`; no attribute reads `title`"]
+
+
 def test_a_table_and_keys_in_paths_have_rows_too(spark: SparkSession, tmp_path: Path) -> None:
     run = Query(
         spark,
