@@ -55,9 +55,11 @@ class Alter(Change):
             return SourceAlter(node.name, shift_of(node))
         check_numeric(node.name, type_, node.span, arrays=context.arrays)
         if isinstance(node.body, Points):
+            check_numeric(node.name, type_, node.span, bends=True)
             return SourceAlter(node.name, by_points(node.body))
         function = function_of(node.parameter, node.body)
         if not isinstance(function, Affine):
+            check_numeric(node.name, type_, node.span, bends=True)
             if node.inverse is not None or node.unit is not None:
                 hint = "the function alone: its inverse is derived, and outputs keep their unit"
                 message = "a function that falls or bends has no further argument"
@@ -105,14 +107,19 @@ class SourceAlter(SourceFunction):
         return f"alter({self.attribute}, {y} -> {self.function.text(y)})"
 
 
-def check_numeric(name: str, type_: Type, span: Span, *, arrays: bool = False) -> None:
-    """Raises RQ208 for an attribute without numbers; in outputs, numbers may be in arrays."""
-    if not (type_.is_numeric or (arrays and type_.has_units)):
-        hint = "send a drop of the old attribute and an add of a new one"
-        if type_.has_units:
-            hint = "in a source, `unit from NAME in {...}` reads the unit of a list from each tuple"
-        message = f"`{name}` is of type {type_}; only numbers can be altered"
-        raise failure("RQ208", message, span, hint=hint)
+def check_numeric(name: str, type_: Type, span: Span, *, arrays: bool = False, bends: bool = False) -> None:
+    """Raises RQ208 for an attribute without numbers.
+
+    Numbers may be in lists: of doubles in a source, and of all numbers in outputs (`arrays`). `bends`: the function
+    falls or bends, and no list has such a function.
+    """
+    if type_.is_numeric or (arrays and type_.has_units) or (type_.is_altered_at_sources and not bends):
+        return
+    hint = "send a drop of the old attribute and an add of a new one"
+    if type_.has_units:
+        what = "the elements of a list take increasing functions `y -> y * 9 / 5 + 32`"
+        hint = f"{what if bends else f'declare `{name}: list of double`'}; `each` at the source takes a list apart"
+    raise failure("RQ208", f"`{name}` is of type {type_}; only numbers can be altered", span, hint=hint)
 
 
 def _canonical_unit(node: AlterAttribute, units: Units) -> str | None:

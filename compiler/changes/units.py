@@ -52,6 +52,7 @@ class ToUnit(Change):
                 "with the stream's first unit U",
             )
         if (logarithm := level(declared, known_unit(node.unit, node.span))) is not None:
+            check_numeric(node.name, context.types[node.name], node.span, bends=True)
             return ToLevel(node.name, logarithm, node.unit)
         return cls(node.name, node.unit, converted(declared, node.unit, node.span))
 

@@ -30,7 +30,7 @@ class Wrap(SourceFunction):
     @classmethod
     def read(cls, node: WrapValues, context: Context) -> Wrap:
         """Raises RQ202 if the size is not positive or nothing changes, RQ208 if the attribute is not a number."""
-        check_numeric(node.name, context.types[node.name], node.span)
+        check_numeric(node.name, context.types[node.name], node.span, bends=True)
         size = _value(node.size)
         if size <= 0:
             hint = "the number of different values, as in `wrap(x, 65536)`"

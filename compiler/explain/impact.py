@@ -316,7 +316,7 @@ def _impact(
     declared = {a.name: a for a in source.attributes}.get(attribute)
     if kind == "alter" and declared is not None and declared.type == TIMESTAMP:
         return evolve(impact, why="only a shift, `y -> y + 1 hour`, which the source undoes")
-    if kind == "alter" and declared is not None and not declared.type.is_numeric:
+    if kind == "alter" and declared is not None and not declared.type.is_altered_at_sources:
         return evolve(impact, code="RQ208", why=f"refused: {declared.type} is not a number")
     if kind == "add" and declared is not None and attribute not in plan.droppable[source.name]:
         return evolve(impact, why="cannot come: it is always there")

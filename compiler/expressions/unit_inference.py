@@ -332,6 +332,9 @@ class _Reader:
         name = node.name
         if name in KEPT and parts:
             return WithUnit(plain, parts[0].unit)
+        if name == "list_sum" and parts:
+            unit = parts[0].unit
+            return WithUnit(plain, _LOST if unit and unit not in _IMPLIED and units.is_scale(unit) else unit)
         if name == "histogram_quantile" and len(parts) > 1:
             return WithUnit(plain, parts[1].unit)
         if name in ALIKE:

@@ -72,19 +72,21 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
     )
 
 
+_OF_LISTS = ("string", "int", "long", "double")
+"""The types of elements of declared lists."""
+
+
 def _check_lists(node: syntax.StreamDeclaration) -> None:
-    """Raises RQ169 for lists of something other than strings, or in a format without lists. Data points have lists of
-    numbers."""
+    """Raises RQ169 for lists of other values, with a domain, or in a format without lists."""
     for declared in node.attributes:
         if declared.type.element is None:
             continue
         if FORMATS[node.format].has_requests and declared.domain is None:
             continue
-        if declared.type.element.name != "string" or declared.domain is not None:
-            hint = f"`{declared.name}: list of string`; `double(x)` of an element is its number"
-            raise failure(
-                "RQ169", "a declared list is of strings, without a domain", declared.span, hint=hint
-            )
+        if declared.type.element.name not in _OF_LISTS or declared.domain is not None:
+            hint = f"`{declared.name}: list of double`; `each` takes a list apart, and each element has its domain"
+            message = "a declared list is of strings, `int`, `long` or `double`, without a domain"
+            raise failure("RQ169", message, declared.span, hint=hint)
         if not FORMATS[node.format].has_objects:
             message = f"tuples of format `{node.format}` have no lists"
             readable = " and ".join(f"`{name}`" for name in names_where(lambda kind: kind.has_objects))

@@ -16,7 +16,10 @@ _SHARE = (
     "with `aggregate[count() as n by w](R)`"
 )
 _BEST = "the best tuples of each group are `top[1 by at desc per k](R)`"
-_NO_LISTS = "values are numbers, strings, booleans and times, not lists or objects"
+_NO_LISTS = (
+    "a list of values is read by `size(xs)` or `element_at(xs, 1)` and taken apart by `unnest[xs as x](R)`; lists of "
+    "objects and maps are taken apart where the source is declared, by `each`"
+)
 _INSIDE = 'a field inside of an object is declared: `city: string from "address.city"`'
 _COUNTER = "a counter in a window: `aggregate[increase(x) as grown by k, w](window[1 hour on at as w](R))`"
 _MOVING = (
@@ -101,7 +104,7 @@ _SCALARS = {
     "long(x)": "to_long tolong int64 fix toint64",
     "string(x)": "str to_string tostring varchar text",
     "boolean(x)": "bool to_boolean toboolean",
-    "length(s)": "strlen size count_chars string_length charlength lenght nchar",
+    "length(s)": "strlen count_chars string_length charlength lenght nchar",
     "instr(s, part)": "charindex strpos indexof index_of find index search",
     "rlike(s, '[a-z]+')": "test match matches regexp_matches regex_match regexmatch regexp_contains similar_to",
     "regexp_replace(s, '[a-z]+', new)": "gsub regex_replace replace_regex replace_all replaceall sub",
@@ -114,7 +117,14 @@ _SCALARS = {
     "rtrim(s)": "rstrip trimend",
     "concat(s, s)": "paste paste0 strcat concatenate concat_string str_concat",
     "substring(s, from, length)": "mid substrb slice substr_utf8 substring_utf8",
-    "split_part(s, ',', 1)": "split split_string strtok str_split split_index splitpart",
+    "size(xs)": "array_length array_size list_length",
+    "element_at(xs, 1)": "element list_element array_get list_get",
+    "list_sum(xs)": "array_sum sum_list listsum",
+    "list_avg(xs)": "array_avg list_mean array_average",
+    "list_min(xs)": "array_min",
+    "list_max(xs)": "array_max",
+    "split(s, ',')": "string_to_array string_split",
+    "split_part(s, ',', 1)": "split_string strtok str_split split_index splitpart",
     "startswith(s, part)": "starts_with begins_with beginswith has_prefix hasprefix",
     "endswith(s, part)": "ends_with has_suffix hassuffix",
     "contains(s, part)": "includes str_contains has contains_substr contains_string has_substring",
@@ -197,8 +207,8 @@ _SCALARS_INSTEAD = {
     f"numbers and ranks are `running[row_number() as i, rank() as place per k on at](R)`; {_BEST}": ""
     "row_number rank dense_rank rownum",
     _SHARE: "ntile percent_rank cume_dist",
-    _NO_LISTS: "array struct map explode unnest flatten element_at array_contains named_struct object list_value "
-    "array_length transform filter array_size flat_map posexplode to_array row",
+    _NO_LISTS: "array struct map explode unnest flatten array_contains named_struct object list_value "
+    "transform filter flat_map posexplode to_array row map_keys unnest_keys map_entries",
     _INSIDE: "json_extract get_json_object json_value from_json parse_json json_query jsonpath"
     " json_extract_scalar to_json "
     "json_get json_extract_string",

@@ -86,8 +86,8 @@ PARTITIONS = by_word(
 NO_TYPES = by_word(
     {
         "map struct row object record jsonb variant": "a field inside of an object is declared by its path: `city: "
-        'string from "address.city"`',
-        "array list set vector": "as a `string` an attribute is the text of its list",
+        'string from "address.city"`; `each` after the path of the source takes maps and lists apart',
+        "array list set vector": "`tags: list of string` or `xs: list of double` declares a list",
         "time interval duration": "a length of time is a number with a unit, `d: double unit s`",
         "binary bytes blob bytea varbinary": "bytes are texts: declare it as `string`, which `base64_to_hex(s)` and "
         "`from_base(s, 16)` read",

@@ -47,8 +47,8 @@ OPERANDS = SIGNS | by_word(
         "??": "the first value that is defined is `coalesce(a, b)`",
         "to ::": f"{_CAST}; {CONVERTED}",
         "from for": "arguments are parted by commas: `f(a, b)`",
-        "[": "a query has no lists: an attribute is written by its name alone, a function as `sum(x)`, and a part of a "
-        "string is `substring(s, 1, 3)`",
+        "[": "an element of a list is `element_at(xs, 1)`, a part of a string `substring(s, 1, 3)`; a function is "
+        "written `sum(x)`",
         "at": "times in a query are always in UTC",
         "plus minus times": "arithmetic is written `a + b`, `a - b`, `a * b`",
         "collate": "strings are compared letter by letter; `lower(s)` makes upper and lower case equal",

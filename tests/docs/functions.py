@@ -123,6 +123,13 @@ unbase64('Z3LDtsOfZQ==')
 base64_to_hex('AfT/')
 hex_to_base64('01F4FF')
 histogram_quantile(buckets, bounds, 0.5)
+size(bounds)
+element_at(bounds, -1)
+list_sum(buckets)
+list_avg(bounds)
+list_min(bounds)
+list_max(bounds)
+split('a.b.c', '.')
 hash('a', 1)
 crc32('abc')
 md5('abc')
@@ -172,6 +179,7 @@ _SECTIONS = {
     "upper": "Strings",
     "bitwise_and": "Bits and bytes",
     "histogram_quantile": "Histograms",
+    "size": "Lists",
     "hash": "Hashes",
     "year": "Dates and times",
     "int": "Conversions",

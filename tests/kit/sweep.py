@@ -133,6 +133,8 @@ TAKEN: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("value", "any", "same"), (*NUMBERS, "string", "boolean", "timestamp", "date")),
     "plain": (*NUMBERS, "text", "boolean"),
     "dated": ("timestamp", "date", "text"),
+    "list": ("array<long>", "array<double>"),
+    "numbers": ("array<long>", "array<double>"),
     "buckets": ("array<long>",),
     "bounds": ("array<double>",),
 }
@@ -167,6 +169,7 @@ WRITTEN: dict[str, tuple[str, ...]] = {
     "regex": (r"'^[a-c]+$'", r"'(\\d+)\\s*'", "'.'", "'a|b'", "'(,)(b?)'", r"'\\w+\\W'"),
     "group": ("0", "1"),
     "replacement": ("''", "'é'", "'ab'"),
+    "separator": ("','", "'.'", "'a'", "'||'", r"'\\\\'", "'é😀'", "' '"),
     "share": ("0", "0.5", "0.95", "1"),
 }
 """The texts of arguments that have to be constants."""

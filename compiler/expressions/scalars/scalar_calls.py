@@ -1,4 +1,7 @@
-"""Calls of scalar functions: their types, their errors, their SQL."""
+"""Calls of scalar functions: their types, their errors, their SQL.
+
+Over 400 lines, as each kind of argument is tested and converted in one place.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from cedilla.compiler.expressions.aggregates import aggregate_functions
 from cedilla.compiler.expressions.scalars import (
     changing_functions,
     encoding_sql,
+    list_sql,
     regexes,
     scalar_sql,
     type_hints,
@@ -239,6 +243,12 @@ def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:
             return isinstance(constant, str) and regexes.is_regex(constant) and _ends(constant, argument)
         case "buckets":
             return type_.element in (INT, LONG)
+        case "list":
+            return type_.element is not None
+        case "numbers":
+            return type_.element in (INT, LONG, DOUBLE)
+        case "separator":
+            return isinstance(constant, str) and bool(constant)
         case "bounds":
             return type_.element is not None and type_.element.is_numeric
         case "share":
@@ -388,6 +398,8 @@ def _converted(kind: str, argument: Expression, type_: Type, text: str) -> str:
         return f"IF({whole} < 0, 0, {whole})" if kind == "length" else whole
     if isinstance(argument, Literal) and isinstance(argument.value, str) and kind in ("unit", "dateunit"):
         return quote(argument.value.lower())
+    if isinstance(argument, Literal) and isinstance(argument.value, str) and kind == "separator":
+        return list_sql.pattern(argument.value)
     if isinstance(argument, Literal) and isinstance(argument.value, str) and kind == "regex":
         return quote(regexes.written(argument.value))
     return text

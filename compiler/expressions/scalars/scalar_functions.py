@@ -15,9 +15,18 @@ from typing import Literal as OneOf
 from attrs import frozen
 
 from cedilla.compiler.expressions.aggregates import histograms
-from cedilla.compiler.expressions.scalars import conversion_sql, encoding_sql, scalar_sql
+from cedilla.compiler.expressions.scalars import conversion_sql, encoding_sql, list_sql, scalar_sql
 from cedilla.compiler.expressions.scalars.scalar_sql import LENGTHS, MONTHS, Writer
-from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type, decimals
+from cedilla.compiler.expressions.types import (
+    BOOLEAN,
+    DOUBLE,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    Type,
+    array_of,
+    decimals,
+)
 from cedilla.compiler.expressions.units.conversions import whole_constant
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.syntax import Expression
@@ -92,6 +101,9 @@ ARGUMENTS = {
         "1",
         "as in `regexp_extract(s, '([a-z]+)', 1)`",
     ),
+    "list": Kind("a list", "xs"),
+    "numbers": Kind("a list of numbers", "xs"),
+    "separator": Kind("a constant text of at least one character", "','", "as in `split(s, ',')`"),
     "buckets": Kind("a list of counts", "buckets", "as `list of long` reads `buckets` of OpenTelemetry"),
     "bounds": Kind("a list of bounds", "bounds", "as `list of double` reads `bounds` of OpenTelemetry"),
     "share": Kind("a constant between 0 and 1", "0.9", "as in `histogram_quantile(buckets, bounds, 0.95)`"),
@@ -167,6 +179,16 @@ def _rounded(arguments: Sequence[tuple[Expression, Type]]) -> Type:
             "RQ103", message, rounded.span, hint=f"a `decimal` of {decimals.DIGITS} digits, or `double(x)`"
         )
     return decimals.rounded_type(type_, places)
+
+
+def _element(arguments: Sequence[tuple[Expression, Type]]) -> Type:
+    element = arguments[0][1].element
+    assert element is not None
+    return element
+
+
+def _total(arguments: Sequence[tuple[Expression, Type]]) -> Type:
+    return LONG if _element(arguments).is_integral else DOUBLE
 
 
 def _remainder(operator: str) -> Given:
@@ -276,6 +298,13 @@ FUNCTIONS: dict[str, Function] = {
     **_row("hex_to_base64", "string", STRING, encoding_sql.hex_to_base64),
     # lists
     **_row("histogram_quantile", "buckets bounds share", DOUBLE, histograms.quantile_of_one),
+    **_row("size", "list", INT),
+    **_row("element_at", "list place", _element, list_sql.element_at),
+    **_row("list_sum", "numbers", _total, list_sql.total),
+    **_row("list_avg", "numbers", DOUBLE, list_sql.average),
+    **_row("list_min", "numbers", _element, list_sql.best("array_min")),
+    **_row("list_max", "numbers", _element, list_sql.best("array_max")),
+    **_row("split", "string separator", array_of(STRING), list_sql.split),
     # hashes
     **_row("hash", "value*", INT, scalar_sql.hashed, "always"),
     **_row("crc32", "string", LONG),

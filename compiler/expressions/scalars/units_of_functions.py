@@ -11,6 +11,7 @@ DEGREE = "degree"
 
 KEPT = {
     *("abs", "floor", "ceil", "ceiling", "round", "bround", "rint"),
+    *("element_at", "list_avg", "list_min", "list_max"),
     *("int", "long", "bigint", "double", "decimal"),
 }
 """Functions whose result has the unit of their first argument."""

@@ -60,6 +60,12 @@ unbase64(s): the text of such bytes; undefined for other texts
 base64_to_hex(s): any bytes
 hex_to_base64(s): any bytes
 histogram_quantile(buckets, bounds, share): values lie evenly inside of a bucket
+element_at(xs, n): from 1, from the end if negative
+list_sum(xs): undefined if the list is empty
+list_avg(xs): undefined if the list is empty
+list_min(xs): undefined if the list is empty
+list_max(xs): undefined if the list is empty
+split(s, separator): the separator is plain text
 hash(x, ...): numbers are hashed as doubles
 sha2(s, bits)
 dayofweek(d): Sunday is 1

@@ -105,6 +105,11 @@ class Type:
         return self.is_numeric if self.element is None else self.element.has_units
 
     @property
+    def is_altered_at_sources(self) -> bool:
+        """True if an Alter can change the values of a source: numbers, and lists of doubles element by element."""
+        return self.is_numeric or self.element == DOUBLE
+
+    @property
     def is_axis(self) -> bool:
         """True if values have distances: numbers and timestamps."""
         return self.is_numeric or self.name == "timestamp"

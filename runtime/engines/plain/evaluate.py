@@ -8,7 +8,7 @@ literally.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
@@ -166,10 +166,17 @@ class _Evaluation:
         arguments = [as_kind(kind, value) for kind, value in zip(kinds, values, strict=False)]
         if function.defined == "every" and None in arguments:
             return None
+        if kinds[:1] == ("numbers",) and self.typing is not None:
+            arguments = [[*map(self._as_element(node.arguments[0]), arguments[0])]]
         try:
             return VALUES[function.name](*arguments)
         except OverflowError:
             return None  # before the year 1 or after 9999
+
+    def _as_element(self, argument: Expression) -> Callable[[Any], Any]:
+        """Returns the function that makes an element of a list one of its type: doubles may be whole numbers here."""
+        assert self.typing is not None
+        return double if self.typing.of(argument).element == DOUBLE else number
 
     def _converted(self, node: Scalar) -> Any:
         """Evaluates a call of `affine`: for a double attribute as on paper, else as the equivalent

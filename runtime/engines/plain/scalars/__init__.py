@@ -12,6 +12,7 @@ from cedilla.runtime.engines.plain.scalars import (
     encodings,
     hashes,
     histograms,
+    lists,
     numbers,
     strings,
     times,
@@ -26,6 +27,7 @@ VALUES: dict[str, Callable[..., Any]] = {
     **times.VALUES,
     **conversions.VALUES,
     **histograms.VALUES,
+    **lists.VALUES,
 }
 """Name of a function -> its result for arguments of its kinds."""
 

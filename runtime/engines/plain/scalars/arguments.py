@@ -28,7 +28,7 @@ def as_kind(kind: str, value: Any) -> Any:
             return value.astimezone(UTC) if isinstance(value, datetime) else midnight(value)
         case "date":
             return value.astimezone(UTC).date() if isinstance(value, datetime) else value
-        case "buckets" | "bounds":
+        case "buckets" | "bounds" | "list" | "numbers":
             return value
         case _:
             return number(value)

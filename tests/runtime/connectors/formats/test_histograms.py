@@ -292,7 +292,7 @@ def refused(query: str, declared: str = DECLARED) -> str:
         ("x := aggregate[histogram_quantile(unit, bounds, 0.5) as q](r);", "RQ103 .* list of whole numbers, found.*"),
         ("x := aggregate[histogram_quantile(bounds, 0.5) as q](r);", "RQ109 .* requires three arguments, found 2"),
         ("x := aggregate[histogram_quantile(buckets, bounds, 2) as q](r);", "RQ109 .* a constant between 0 and 1"),
-        ("accent r [[service = \"web\", unit(bounds, ms)]]; x := r;", "RQ208 `bounds` is of type array<double>.*"),
+        ("accent r [[service = \"web\", alter(buckets, y -> y * 2)]]; x := r;", "RQ208 `buckets` is of type array.*"),
     ],
 )  # fmt: skip
 def test_what_is_no_histogram_is_refused(query: str, message: str) -> None:
