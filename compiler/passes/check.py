@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cedilla.compiler.passes.report import Report
 from cedilla.compiler.passes.totals import check_totals
-from cedilla.compiler.plan import Plan, check_paths
+from cedilla.compiler.plan import Plan, check_catalogs, check_paths
 from cedilla.compiler.plan.record_fields import unknown_schema_fault
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.diagnostics.suggestions import unknown_attribute
@@ -24,6 +24,7 @@ def check(plan: Plan, report: Report) -> Plan:
     with report.collecting():
         _check_emits(plan)
         check_paths(plan)
+        check_catalogs(plan)
         _check_depth(plan)
         report.warnings += check_totals(plan)
         _check_names(plan, report)

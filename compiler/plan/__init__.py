@@ -4,7 +4,14 @@ In: what the passes build. Out: the facts, units, order and reactions of every r
 `changes`, `expressions`, `regions` and the grammar.
 """
 
-from cedilla.compiler.plan.places import at_paths, check_paths, folders, is_within, printed_labels
+from cedilla.compiler.plan.places import (
+    at_paths,
+    check_catalogs,
+    check_paths,
+    folders,
+    is_within,
+    printed_labels,
+)
 from cedilla.compiler.plan.plan import (
     DEFAULTS,
     SETTINGS,
@@ -28,6 +35,7 @@ __all__ = [
     "TableColumn",
     "at_paths",
     "changed_by_state",
+    "check_catalogs",
     "check_paths",
     "derive",
     "folders",

@@ -26,8 +26,8 @@ class FormatKind:
     `points` of requests, `columns` of any name in a header, or a field of the attribute's own `name`. `texts`: its
     numbers and times may be texts, with a decimal comma or a zone. `undefined_texts`: some texts may mean no value
     (`none`). `columnar`: files have typed columns, not lines. `recorded`: the format of files with the records of a
-    topic. `beside`: what its records have beside their values, as `from record "schema"` reads it. `is_updated`:
-    outputs may have provisional rows (`as latest by`).
+    topic. `by_catalog`: its outputs are tables of a catalog. `beside`: what its records have beside their values, as
+    `from record "schema"` reads it. `is_updated`: outputs may have provisional rows (`as latest by`).
     """
 
     name: str
@@ -37,6 +37,7 @@ class FormatKind:
     undefined_texts: bool = False
     columnar: bool = False
     recorded: str = ""
+    by_catalog: bool = False
     beside: tuple[str, ...] = ()
     not_written: str = ""
     is_updated: bool = False
@@ -113,8 +114,8 @@ FORMATS: Mapping[str, FormatKind] = {
             name="iceberg",
             place="table",
             columnar=True,
+            by_catalog=True,
             beside=("schema", "snapshot"),
-            not_written="write `delta`, or `parquet`, whose files a job adds to the table",
         ),
         FormatKind(name="json", fields="objects", texts=True, is_updated=True),
         FormatKind(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import evolve
 
-from cedilla.compiler.plan.formats import FORMATS
+from cedilla.compiler.plan.formats import FORMATS, catalogued
 from cedilla.compiler.plan.plan import Emit, Plan
 from cedilla.compiler.plan.topics import check_output, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
@@ -36,6 +36,15 @@ def check_paths(plan: Plan) -> None:
                 message = f"`{other.name}` and `{emit.name}` are both emitted to {shown}"
                 hint = f"each emit requires a place of its own; `--sink {emit.name}=PATH` names another"
                 raise failure("RQ116", message, emit.span, hint=hint)
+
+
+def check_catalogs(plan: Plan) -> None:
+    """Raises RQ531 if an output that only a catalog commits is not one of its tables."""
+    for emit in plan.emits:
+        if emit.format_kind.by_catalog and not (emit.path == "-" or catalogued(emit.path)):
+            message = f"`{emit.name}` is emitted to {emit.path}, which is no table of a catalog"
+            hint = f'`to {emit.format} "CATALOG:NAMESPACE.TABLE"`, because only a catalog commits a snapshot'
+            raise failure("RQ531", message, emit.span, hint=hint)
 
 
 def at_paths(

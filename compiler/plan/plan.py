@@ -61,6 +61,12 @@ class Emit:
         """True if it writes to a topic of Kafka, and not to a folder or to standard output."""
         return self.format_kind.is_topic and self.path != "-"
 
+    @property
+    def has_folder(self) -> bool:
+        """True if it writes to a folder, its own or that of a table, and not to a topic, a catalog or standard
+        output."""
+        return not (self.format_kind.is_topic or self.format_kind.by_catalog) and self.path != "-"
+
 
 @define(kw_only=True, slots=False, eq=False)
 class Plan:

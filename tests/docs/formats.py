@@ -190,8 +190,13 @@ def _told(*command: str) -> str:
 
 
 def _written(sample: Sample) -> str:
-    path = sample.path if FORMATS[sample.format].is_topic else "out"
-    return _compiled(sample.query(to=f'{sample.format} "{path}"'))
+    return _compiled(sample.query(to=f'{sample.format} "{_out(sample)}"'))
+
+
+def _out(sample: Sample) -> str:
+    """Returns the place of an output in the format of a sample."""
+    kind = FORMATS[sample.format]
+    return "lake:db.out" if kind.by_catalog else sample.path if kind.is_topic else "out"
 
 
 def _updated(sample: Sample) -> str:
@@ -246,8 +251,7 @@ def _replayed(sample: Sample) -> str:
 def _rows_of_page(sample: Sample) -> str:
     if FORMATS[sample.format].not_written:
         return ""
-    path = sample.path if FORMATS[sample.format].is_topic else "out"
-    plan = compile_query(sample.query(to=f'{sample.format} "{path}"')).plan
+    plan = compile_query(sample.query(to=f'{sample.format} "{_out(sample)}"')).plan
     folder: Any = SimpleNamespace(stored=SimpleNamespace(plan=plan), commit=None)
     try:
         newest_rows(folder, "r", "as written")

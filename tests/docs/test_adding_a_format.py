@@ -11,6 +11,7 @@ from cedilla.compiler.plan.formats import FORMATS, SINKS
 from cedilla.grammar.hints import forms, synonyms
 from cedilla.runtime.connectors.formats import source_formats
 from cedilla.runtime.connectors.formats.sinks.formats import SINKS as FOLDER_SINKS
+from cedilla.runtime.connectors.formats.sinks.formats import TABLE_SINKS
 from cedilla.runtime.connectors.formats.sinks.sink import FolderSink
 from cedilla.runtime.connectors.formats.source import Format
 from tests.kit import ROOT
@@ -37,7 +38,8 @@ def test_every_format_has_a_reader(name: str) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_has_a_sink_or_says_why_not(name: str) -> None:
     kind = FORMATS[name]
-    text = f'stream r(a: int) from json "x"; emit r to {name} "{PATHS.get(kind.place, "out")}";'
+    path = "lake:db.out" if kind.by_catalog else PATHS.get(kind.place, "out")
+    text = f'stream r(a: int) from json "x"; emit r to {name} "{path}";'
     if kind.not_written:
         assert error_of(lambda: compile_query(text)).help == kind.not_written
     elif kind.place == "folder":
@@ -46,6 +48,7 @@ def test_every_format_has_a_sink_or_says_why_not(name: str) -> None:
         assert FORMATS[name].in_files == name
     else:
         assert compile_query(text).plan.emits[0].is_topic == kind.is_topic
+        assert kind.is_topic or issubclass(TABLE_SINKS[name], FolderSink)
     assert set(FOLDER_SINKS) == {n for n in SINKS if FORMATS[n].place == "folder"}
 
 

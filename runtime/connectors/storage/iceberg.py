@@ -75,19 +75,30 @@ def _of_catalog(library: Any, table: str, before: IcebergTable | None) -> Any:
     from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
     try:
-        if before is not None:
-            return before.loaded.refresh()
-        return library.catalog.load_catalog(name).load_table(identifier)
+        with _catalog_refusals(table):
+            if before is not None:
+                return before.loaded.refresh()
+            return library.catalog.load_catalog(name).load_table(identifier)
     except (NoSuchTableError, NoSuchNamespaceError):
         return None
-    except (
-        Exception
-    ) as problem:  # catalogs are servers and databases, whose libraries raise errors of any type
+
+
+@contextmanager
+def _catalog_refusals(table: str) -> Iterator[None]:
+    """Converts errors about a catalog to `DiagnosticError` RQ530, except those about a table or a commit. Catalogs are
+    servers and databases, whose libraries raise errors of any type."""
+    from pyiceberg.exceptions import CommitFailedException, NoSuchNamespaceError, NoSuchTableError
+
+    name = table.partition(":")[0]
+    try:
+        yield
+    except (CommitFailedException, NoSuchNamespaceError, NoSuchTableError):
+        raise
+    except Exception as problem:
         reason = str(problem).strip().partition("\n")[0] or type(problem).__name__
         hint = f"the catalog `{name}` in `.pyiceberg.yaml`, or in variables `PYICEBERG_CATALOG__{name.upper()}__URI`"
-        raise failure(
-            "RQ530", f"the catalog `{name}` of {table} cannot be used: {reason}", hint=hint
-        ) from None
+        message = f"the catalog `{name}` of {table} cannot be used: {reason}"
+        raise failure("RQ530", message, hint=hint) from None
 
 
 def _newest_metadata(files: Files, table: str) -> str | None:
@@ -142,3 +153,27 @@ def iceberg_refusals(table: str) -> Iterator[None]:
         raise failure(
             "RQ439", message, hint="its folder `metadata`, as Iceberg's specification has it"
         ) from None
+
+
+def created_table(table: str, schema: Any) -> Any:
+    """Creates a table of a catalog, and its namespace, and returns it. Raises `DiagnosticError` RQ530."""
+    name, _, identifier = table.partition(":")
+    with _catalog_refusals(table):
+        catalog = load_pyiceberg().catalog.load_catalog(name)
+        catalog.create_namespace_if_not_exists(identifier.rpartition(".")[0])
+        return catalog.create_table_if_not_exists(identifier, schema)
+
+
+@contextmanager
+def refused_commits(table: str, *, is_last: bool) -> Iterator[None]:
+    """Passes over a commit that lost to another writer, unless it `is_last`; converts other errors to `DiagnosticError`
+    RQ431 and RQ530."""
+    from pyiceberg.exceptions import CommitFailedException
+
+    try:
+        with _catalog_refusals(table):
+            yield
+    except CommitFailedException as problem:
+        if is_last:
+            hint = "fewer writers of the table; a later run goes on with the epoch"
+            raise failure("RQ431", f"the table {table} cannot be used: {problem}", hint=hint) from None

@@ -67,7 +67,9 @@ def check_permitted(
     flags = {*(f"--source {name}" for name in given_sources), *(f"--sink {name}" for name in given_sinks)}
     for path in _places(plan):
         check_path(path.path, path.what, path.span)
-        if not (path.is_topic or path.path == "-" or path.option in flags or _is_within(path.path, roots)):
+        if not (
+            path.is_elsewhere or path.path == "-" or path.option in flags or _is_within(path.path, roots)
+        ):
             message = f"{path.what} {path.path}, outside of the query's folder and the working directory"
             hint = (
                 f"`--allow-path {shlex.quote(path.path)}` allows it; `{path.option}=PATH` names another place"
@@ -101,12 +103,13 @@ def check_path(path: str, what: str, span: Span | None = None) -> None:
 
 @frozen
 class _Place:
-    """A place that a plan reads or writes: the option for another place, the path, and its use in words."""
+    """A place that a plan reads or writes: the option for another place, the path, and its use in words.
+    `is_elsewhere`: it is in a topic or a catalog, and not in a folder."""
 
     option: str
     path: str
     what: str
-    is_topic: bool
+    is_elsewhere: bool
     span: Span | None
 
 
@@ -122,4 +125,5 @@ def _places(plan: Plan) -> Iterator[_Place]:
             )
     for emit in plan.emits:
         what = f"`{emit.name}` is written to"
-        yield _Place(f"--sink {emit.name}", emit.path, what, emit.is_topic, emit.span)
+        is_elsewhere = not emit.has_folder and emit.path != "-"
+        yield _Place(f"--sink {emit.name}", emit.path, what, is_elsewhere, emit.span)

@@ -89,7 +89,7 @@ def check_sail(plan: Plan, checkpoint: str | None) -> None:
     """Raises `DiagnosticError` RQ434 if Sail would treat the path of an output or of the checkpoint as a pattern, or
     cannot read it."""
     home = checkpoint or default_checkpoint(plan)
-    for path in (home, *(emit.path for emit in plan.emits if not emit.is_topic)):
+    for path in (home, *(emit.path for emit in plan.emits if emit.has_folder)):
         if match := re.search(r"[*?\[\]{}]|([\x00-\x1f\x7f])", str(Path(path).absolute())):
             sign = ascii(match[0])[1:-1]
             message = f"Sail takes the path {path} for a pattern, because it contains `{sign}`"

@@ -8,8 +8,7 @@ from attrs import field, frozen
 
 from cedilla.compiler.plan import Emit, Plan, printed_labels
 from cedilla.runtime.connectors.formats.sinks.callback import CallbackSink, OnEpoch
-from cedilla.runtime.connectors.formats.sinks.delta import DeltaSink
-from cedilla.runtime.connectors.formats.sinks.formats import SINKS
+from cedilla.runtime.connectors.formats.sinks.formats import SINKS, TABLE_SINKS
 from cedilla.runtime.connectors.formats.sinks.kafka import KafkaSink
 from cedilla.runtime.connectors.formats.sinks.sink import FolderSink, Sink
 from cedilla.runtime.connectors.formats.sinks.stdout import StdoutSink
@@ -97,7 +96,7 @@ def _sink_of(plan: Plan, emit: Emit, files: Files, checkpoint: str) -> FolderSin
     if emit.is_topic:
         return KafkaSink.of(files, checkpoint, emit)
     if emit.format_kind.is_table and emit.path != "-":
-        return DeltaSink.of(files, checkpoint, emit)
+        return TABLE_SINKS[emit.format].of(files, checkpoint, emit)
     if emit.path != "-":
         return SINKS[emit.format](files, emit.path, emit.relation)
     path = f"{checkpoint}/printed/{emit.name}"

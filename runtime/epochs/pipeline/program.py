@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.explain.analysis.portability import refusals
-from cedilla.compiler.plan import Plan, check_paths, folders
+from cedilla.compiler.plan import Plan, check_catalogs, check_paths, folders
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.connectors.formats.sinks.callback import OnEpoch
 from cedilla.runtime.connectors.storage.files import Files
@@ -120,6 +120,7 @@ def start(
     check_modules(plan, options.allow_modules)
     check_settings(options.conf)
     check_paths(plan)
+    check_catalogs(plan)
     if on_epoch is None:
         check_places(plan, options.checkpoint)
     engine = engine_of(options) if spark is None else engine_in(spark)
@@ -130,9 +131,7 @@ def start(
     home = options.checkpoint or default_checkpoint(plan)
     with ExitStack() as opened:
         files = Files(plan.allowed)
-        folders_written = [
-            e.path for e in plan.emits if e.path != "-" and not e.is_topic and on_epoch is None
-        ]
+        folders_written = [e.path for e in plan.emits if e.has_folder and on_epoch is None]
         ownership = opened.enter_context(owned(files, home, folders_written))
         opened.push(partial(_ended, ownership))
         check_whole(SealedFiles(files, home.rstrip("/")))

@@ -14,6 +14,7 @@ from cedilla.compiler.explain.analysis.releases import releases
 from cedilla.compiler.explain.analysis.waiting import Waiting
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan, check_paths
+from cedilla.compiler.plan.formats import catalogued
 from cedilla.compiler.plan.topics import is_topic
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.connectors.records.rejections import is_fatal, of_states, refusal
@@ -56,10 +57,9 @@ def simulate(
     options = printing(compiled.plan, (options or Options()).of_query(name, compiled.plan))
     check_inputs(apply(compiled.plan, options), stdin=True)
     for emit in compiled.plan.emits:
-        if is_topic(options.sinks.get(emit.name, "-")):
-            message = (
-                f"`simulate` writes to no topics, and `{emit.name}` would go to {options.sinks[emit.name]}"
-            )
+        sink = options.sinks.get(emit.name, "-")
+        if is_topic(sink) or (emit.format_kind.by_catalog and catalogued(sink)):
+            message = f"`simulate` writes to no topics and catalogs, and `{emit.name}` would go to {sink}"
             raise failure(
                 "RQ406", message, emit.span, hint=f"a folder: `--sink {emit.name}=FOLDER`, or printed"
             )

@@ -1,27 +1,15 @@
-"""A Delta table as a sink: an epoch is staged in the checkpoint, and becomes one version of the table after its commit.
-
-An output that is updated has a column `provisional`, and a row takes the place of the one with its key. The epoch's
-number is the table's transaction id, so publishing it again after a crash changes nothing. Markers are rows
-of a second table, `PATH_markers`.
-"""
+"""A Delta table as a sink: the number of an epoch is the transaction id of its version."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from pyarrow import parquet
-from pyspark.sql import DataFrame
 
-from cedilla.compiler.plan import Emit
-from cedilla.compiler.plan.latest import PROVISIONAL_COLUMN, check_names
-from cedilla.compiler.plan.places import markers_table
-from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.connectors.formats.sinks.parquet import ParquetSink
-from cedilla.runtime.connectors.records.lines import local_path
-from cedilla.runtime.connectors.records.marker_files import MARK, is_provisional_file, is_tuple_file
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.connectors.formats.sinks.table import TableSink, plain_type
 from cedilla.runtime.connectors.storage.delta import (
     EPOCH_KEY,
     load_deltalake,
@@ -29,126 +17,34 @@ from cedilla.runtime.connectors.storage.delta import (
     storage_options,
     table_refusals,
 )
-from cedilla.runtime.connectors.storage.files import Files
-from cedilla.runtime.engines.spark.columns import Columns
 
 _WRITER = "cedilla"
 """The application id of the table's transactions."""
-_MARKERS = pa.schema(
-    [("epoch", pa.int64()), ("place", pa.int32()), ("kind", pa.string()), ("text", pa.string())]
-)
-"""Schema of the table of markers: the epoch, the position among its markers, accent or punctuation, the marker."""
 
 
-class DeltaSink(ParquetSink):
-    """A tuple is a row; new columns are added, with null in earlier rows."""
+class DeltaSink(TableSink):
+    """An epoch is one version of the table."""
 
-    hides_provisional: ClassVar[bool] = False
-
-    def __init__(
-        self, files: Files, path: str, relation: str, table: str, latest: Sequence[str] = ()
-    ) -> None:
-        """`latest`: the key by which rows are updated."""
-        super().__init__(files, path, relation)
-        self._latest = latest
-        local = local_path(table)
-        self._table = (table if local is None else str(local.absolute())).rstrip("/")
-        self._markers_table = markers_table(self._table)
-        self._types: dict[str, object] | None = None  # types of the table's columns, including staged ones
+    format: ClassVar[str] = "delta"
 
     @classmethod
-    def of(cls, files: Files, checkpoint: str, emit: Emit) -> DeltaSink:
-        """Returns the sink of an emit; epochs are staged in a folder of the checkpoint. Raises `DiagnosticError`
-        RQ471."""
+    def check_library(cls) -> None:
         load_deltalake()
-        return cls(files, f"{checkpoint}/delta/{emit.name}", emit.relation, emit.path, emit.latest)
 
-    def stage(self, number: int, tuples: DataFrame | None, columns: Columns) -> int | None:
-        """Stages tuples as `FolderSink.stage` does. Raises `DiagnosticError` RQ470 if the table has a column of another
-        type, RQ360 if it has one whose name differs only in case."""
-        if tuples is not None:
-            self._check(columns)
-        return super().stage(number, tuples, columns)
+    def types_of(self, table: str) -> Mapping[str, object]:
+        opened = opened_table(table)
+        fields = [] if opened is None else json.loads(opened.schema().to_json())["fields"]
+        return {field["name"]: plain_type(field["type"]) for field in fields}
 
-    def stage_provisional(self, number: int, rows: DataFrame, columns: Columns) -> None:
-        self._check({name: kind for name, kind in columns.items() if name != MARK})
-        super().stage_provisional(number, rows, columns)
+    def last_of(self, table: str) -> int | None:
+        opened = opened_table(table)
+        return None if opened is None else opened.transaction_version(_WRITER)
 
-    def _check(self, columns: Columns) -> None:
-        """Raises RQ470 for a changed type: the table would silently accept a fraction as a whole number. Raises RQ360
-        for two names that the table would refuse after the commit, RQ556 for a name that the table of an updated output
-        has itself."""
-        if self._latest:
-            check_names(columns, self._table)
-        if self._types is None:
-            self._types = _types(opened_table(self._table))
-        new = {name: _plain(kind.jsonValue()) for name, kind in columns.items()}
-        kept = {name.lower(): name for name in self._types}
-        for name, type_ in new.items():
-            twin = kept.setdefault(name.lower(), name)
-            if twin != name:
-                message = (
-                    f"`{name}` and `{twin}` differ only in case: the table {self._table} takes one of them"
-                )
-                hint = "another name in the output, by a projection or `rename` above the output"
-                raise failure("RQ360", message, hint=hint)
-            before = self._types.setdefault(name, type_)
-            if before != type_:
-                was, now = _type_text(before), _type_text(type_)
-                message = f"`{name}` is now of type {now}, and of {was} in the table {self._table}"
-                hint = f"write to a new table; if accents may alter `{name}`, declare it as double"
-                raise failure("RQ470", message, hint=hint)
-
-    def publish(self, number: int, run: int) -> None:
-        """Appends a committed epoch to the tables; a table that contains it already is skipped."""
-        staged = self._staged(number, run)
-        files = [file.path for file in self._files.list(staged)]
-        rows = [path for path in files if is_tuple_file(path) or is_provisional_file(path)]
-        if rows:
-            put = self._merge if self._latest else self._append
-            put(self._table, number, self._batches(rows))
-        if len(files) > len(rows):
-            markers = pa.Table.from_pylist([*self._markers(number, files)], _MARKERS)
-            self._append(self._markers_table, number, markers.to_reader())
-        self._files.delete(staged)
-
-    def _batches(self, paths: Sequence[str]) -> pa.RecordBatchReader:
-        """Returns the rows of an epoch in batches."""
-        with self._files.open(paths[0]) as first:
-            schema = _moments(parquet.read_schema(first))
-        if MARK in schema.names:
-            schema = schema.remove(schema.get_field_index(MARK))
-        plain, is_provisional = schema, pa.field(PROVISIONAL_COLUMN, pa.bool_())
-        if self._latest:
-            schema = schema.append(is_provisional)
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            for path in paths:
-                with self._files.open(path) as stream:
-                    for batch in parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us").iter_batches():
-                        rows = pa.Table.from_batches([batch]).select(plain.names).cast(plain)
-                        if self._latest:
-                            marks = pa.repeat(is_provisional_file(path), rows.num_rows)
-                            rows = rows.append_column(is_provisional, marks)
-                        yield from rows.to_batches()
-
-        return pa.RecordBatchReader.from_batches(schema, batches())
-
-    def _markers(self, number: int, files: Sequence[str]) -> Iterator[dict[str, Any]]:
-        index = 0
-        for path in files:
-            if is_tuple_file(path) or is_provisional_file(path):
-                continue
-            for row in map(json.loads, filter(None, self._files.read(path).split("\n"))):
-                for kind, text in row.items():
-                    yield {"epoch": number, "place": index, "kind": kind.removeprefix("$"), "text": text}
-                    index += 1
-
-    def _append(self, table: str, number: int, rows: pa.RecordBatchReader) -> None:
+    def append(self, table: str, number: int, rows: Callable[[], pa.RecordBatchReader]) -> None:
         def append(commit: Any) -> None:
             load_deltalake().write_deltalake(
                 table,
-                rows,
+                rows(),
                 mode="append",
                 schema_mode="merge",
                 commit_properties=commit,
@@ -158,11 +54,10 @@ class DeltaSink(ParquetSink):
 
         self._commit(table, number, append)
 
-    def _merge(self, table: str, number: int, rows: pa.RecordBatchReader) -> None:
-        """Puts rows in the place of those with the same keys."""
+    def merge(self, table: str, number: int, rows: Callable[[], pa.RecordBatchReader]) -> None:
         opened = opened_table(table)
         if opened is None:
-            self._append(table, number, rows)
+            self.append(table, number, rows)
             return
         agree = " AND ".join(
             f"(old.{_quoted(name)} IS NOT DISTINCT FROM new.{_quoted(name)})" for name in self._latest
@@ -170,7 +65,7 @@ class DeltaSink(ParquetSink):
 
         def merge(commit: Any) -> None:
             opened.merge(
-                _with_all_columns(rows, opened),
+                _with_all_columns(rows(), opened),
                 agree,
                 source_alias="new",
                 target_alias="old",
@@ -181,11 +76,8 @@ class DeltaSink(ParquetSink):
         self._commit(table, number, merge)
 
     def _commit(self, table: str, number: int, write: Callable[[Any], None]) -> None:
-        """Writes an epoch as one version of a table, unless the table contains it already."""
+        """Writes an epoch as one version of a table."""
         deltalake = load_deltalake()
-        last = _last(table)
-        if last is not None and last >= number:
-            return
         commit = deltalake.CommitProperties(
             app_transactions=[deltalake.Transaction(_WRITER, number)],
             custom_metadata={EPOCH_KEY: str(number)},
@@ -196,22 +88,9 @@ class DeltaSink(ParquetSink):
         except DiagnosticError:
             # A store may have written the version although its answer was lost; the retry is then refused as a
             # duplicate.
-            last = _last(table)
+            last = self.last_of(table)
             if last is None or last < number:
                 raise
-
-    def check_fresh(self) -> bool:
-        return self.last_epoch() < 0
-
-    def last_epoch(self) -> int:
-        epochs = (_last(table) for table in (self._table, self._markers_table))
-        return max((last for last in epochs if last is not None), default=-1)
-
-
-def _last(table: str) -> int | None:
-    """Returns the last epoch in a table."""
-    opened = opened_table(table)
-    return None if opened is None else opened.transaction_version(_WRITER)
 
 
 def _with_all_columns(rows: pa.RecordBatchReader, opened: Any) -> pa.RecordBatchReader:
@@ -231,26 +110,3 @@ def _with_all_columns(rows: pa.RecordBatchReader, opened: Any) -> pa.RecordBatch
 def _quoted(name: str) -> str:
     """Returns a name as the library's SQL takes it."""
     return f'"{name.replace(chr(34), chr(34) * 2)}"'
-
-
-def _types(opened: Any) -> dict[str, object]:
-    if opened is None:
-        return {}
-    fields = json.loads(opened.schema().to_json())["fields"]
-    return {field["name"]: _plain(field["type"]) for field in fields}
-
-
-def _plain(type_: Any) -> object:
-    """Returns a type in the JSON of Spark and Delta, without nullability."""
-    return [_plain(type_["elementType"])] if isinstance(type_, dict) else type_
-
-
-def _type_text(type_: object) -> str:
-    return f"array of {_type_text(type_[0])}" if isinstance(type_, list) else str(type_)
-
-
-def _moments(schema: pa.Schema) -> pa.Schema:
-    """Returns a schema with timestamps in UTC, as in Delta."""
-    moment = pa.timestamp("us", "UTC")
-    fields = [f.with_type(moment) if pa.types.is_timestamp(f.type) else f for f in schema]
-    return pa.schema([pa.field(f.name, f.type) for f in fields])
