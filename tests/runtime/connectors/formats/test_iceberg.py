@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -158,6 +159,14 @@ def test_other_writers_and_expiry_do_not_disturb(output: Output, monkeypatch: py
     output.run()
     assert [row["k"] for row in output.rows()] == [0, 1, 2, 100]
     assert tried[:1] == [1]
+
+
+def test_a_table_of_others_may_have_partitions(output: Output) -> None:
+    """Its columns are those of the output, and more; a stream reads what was written."""
+    output.table.create(pa.schema([("k", pa.int64()), ("t", pa.float64()), ("note", pa.string())]), ("k",))
+    output.write({"k": 1, "t": 1.0}, {"k": 2, "t": 2.0})
+    output.run()
+    assert [(row["k"], row["t"], row["note"]) for row in output.rows()] == [(1, 1.0, None), (2, 2.0, None)]
 
 
 def test_a_column_never_takes_values_of_another_type(output: Output) -> None:
