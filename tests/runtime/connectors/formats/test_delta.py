@@ -80,7 +80,7 @@ def test_an_epoch_that_is_published_again_is_there_once(
     """The run dies after the commit record: before, between and after its two transactions (exactly once)."""
     run = delta_query(spark, tmp_path)
     run.write("r", [{"k": 0, "t": 77.0}, {"$punctuation": "[k < 1]"}])
-    append = DeltaSink._append
+    append = DeltaSink.append
     appended: list[str] = []
 
     def dies(sink: DeltaSink, table: str, number: int, batches: Any) -> None:
@@ -92,7 +92,7 @@ def test_an_epoch_that_is_published_again_is_there_once(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(DeltaSink, "_append", dies)
+        patch.setattr(DeltaSink, "append", dies)
         with pytest.raises(KeyboardInterrupt):
             run.process()
     run.write("r", [{"k": 5, "t": 1.0}, {"$punctuation": "[k < 2]"}])

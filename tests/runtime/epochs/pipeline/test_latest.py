@@ -375,7 +375,7 @@ def test_an_epoch_is_merged_once(
     run = Query(spark, tmp_path, TABLE)
     run.write("r", [row(1, "a", 1.0)])
     go_on(run, 0)
-    merge = DeltaSink._merge
+    merge = DeltaSink.merge
 
     def dies(sink: DeltaSink, table: str, number: int, rows: Any) -> None:
         merge(sink, table, number, rows)
@@ -383,7 +383,7 @@ def test_an_epoch_is_merged_once(
 
     run.write("r", [row(2, "a", 1.0)])
     with monkeypatch.context() as patch:
-        patch.setattr(DeltaSink, "_merge", dies)
+        patch.setattr(DeltaSink, "merge", dies)
         with pytest.raises(KeyboardInterrupt):
             go_on(run, 1)
     go_on(run, 1)
