@@ -93,7 +93,7 @@ def test_an_epoch_that_is_published_again_is_there_once(
 ) -> None:
     """The run dies after the commit record, before or after the version."""
     table = f"{bucket}/r"
-    whole = DeltaSink._append
+    whole = DeltaSink.append
 
     def dies(sink: DeltaSink, *arguments: Any) -> None:
         if done:
@@ -102,7 +102,7 @@ def test_an_epoch_that_is_published_again_is_there_once(
 
     write_lines(tmp_path / "in" / "1.jsonl", [{"k": 1, "t": 32.0}])
     with monkeypatch.context() as patch:
-        patch.setattr(DeltaSink, "_append", dies)
+        patch.setattr(DeltaSink, "append", dies)
         with pytest.raises(KeyboardInterrupt):
             run_writer(sail, tmp_path, table)
     write_lines(tmp_path / "in" / "2.jsonl", [{"k": 2, "t": 32.0}])
