@@ -39,8 +39,8 @@ _READERS = 32
 
 @frozen
 class FoundFile:
-    """A file of a listing: its path, its modification time in milliseconds, its length in bytes. `keys`: what the log
-    of a table says of it, as keys in paths of folders do."""
+    """A file of a listing: its path, its modification time in milliseconds, its length in bytes. `keys`: its values
+    in the log of a table, which count like keys in paths."""
 
     path: str
     modified: int

@@ -34,7 +34,7 @@ def load_pyiceberg() -> Any:
 
 @frozen
 class IcebergTable:
-    """A table as it is at a look. `loaded`: that of the library; `at`: the path of its metadata file."""
+    """A table at the time of a look. `loaded`: that of the library; `at`: the path of its metadata file."""
 
     loaded: Any
     at: str
@@ -46,12 +46,12 @@ class IcebergTable:
 
     @property
     def io(self) -> Any:
-        """What reads the files of the table."""
+        """The reader of the table's files."""
         return self.loaded.io
 
 
 def opened_iceberg(files: Files, table: str, before: IcebergTable | None = None) -> IcebergTable | None:
-    """Opens a table as it is now; `None` if it does not exist. `before`: the result of an earlier look, which is the
+    """Opens the present table; `None` if it does not exist. `before`: the result of an earlier look, which is the
     same as long as the table has no other metadata file. Raises `DiagnosticError`: RQ431, RQ439, RQ471, RQ530."""
     library = load_pyiceberg()
     if catalogued(table):

@@ -174,7 +174,7 @@ class DeltaLog(TableLog):
     def _keys_of(
         self, values: Mapping[str, Any] | None, fields: TableFields, entry: LogEntry
     ) -> Mapping[str, str | None]:
-        """Returns the values of partitions as texts of the stream's fields; an empty text is no value."""
+        """Returns the values of partitions as texts of the stream's fields; an empty text is null."""
         texts: dict[str, str | None] = {}
         for name, value in (values or {}).items():
             text = None if value is None or value == "" else str(value)

@@ -189,8 +189,8 @@ class IcebergLog(TableLog):
         return FoundFile(self.files.absolute(path), modified, of.file_size_in_bytes, keys)
 
     def _partition(self, of: Any, spec: Any) -> Mapping[str, str | None]:
-        """Returns the values that a table has taken out of a file, as texts by the ids of fields. A value that the file
-        has, too, counts as it is there (specification, "Column Projection"); metrics say so."""
+        """Returns the values that a table has taken out of a file, as texts by the ids of fields. If the file has a
+        value, too, that one counts (specification, "Column Projection"); metrics say so."""
         from pyiceberg.transforms import IdentityTransform
 
         values: dict[str, str | None] = {}
@@ -205,7 +205,7 @@ class IcebergLog(TableLog):
         return values
 
     def _type(self, number: int) -> Any:
-        """Returns the newest type of a field by its id; `None` for one inside of a structure, which is no attribute."""
+        """Returns the newest type of a field by its id; `None` for a field of a structure."""
         for schema in reversed(self._table.metadata.schemas):
             with suppress(StopIteration):
                 return next(of.field_type for of in schema.fields if of.field_id == number)

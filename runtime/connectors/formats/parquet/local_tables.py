@@ -19,7 +19,7 @@ from cedilla.runtime.connectors.storage.files import Files
 
 @frozen
 class LocalTable:
-    """The files of a table. `times`: in milliseconds; `keys`: what the log says of each; `names`: those of its fields
+    """The files of a table. `times`: in milliseconds; `keys`: those of each in the log; `names`: those of its fields
     in the stream."""
 
     times: Mapping[Path, int]

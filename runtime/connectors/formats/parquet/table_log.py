@@ -1,6 +1,6 @@
 """A table log: the files that each version of a growing table has added, for formats whose tables have a log.
 
-A version follows one other. What adds rows is read, in the order of the versions. What takes rows back is refused. A
+A version follows one other. Those that add rows are read in their order, and those that take rows back are refused. A
 stream knows the fields of a table by their names at its start (`FieldNames`). Values that a table takes out of its
 files come with the file, as the keys of folders do.
 """
@@ -26,8 +26,8 @@ FIRST = -1
 @frozen
 class LogEntry:
     """An existing version: its number, that of the version that it follows, and the time of its writer's clock in
-    milliseconds. `path`: its file, if it has one of its own; `order`: its place among all versions, if they have one
-    beside their numbers."""
+    milliseconds. `path`: its file, if it has one of its own; `order`: its place among all versions, if their
+    numbers do not give it."""
 
     version: int
     parent: int
@@ -117,9 +117,9 @@ class TableLog(ABC):
     format: ClassVar[str]
     """The name of the format in the language."""
     kept_by: ClassVar[str]
-    """What keeps the log of a table for longer, for hints."""
+    """The setting that keeps the log of a table for longer, for hints."""
     word: ClassVar[str] = "version"
-    """What the format calls a version."""
+    """The word of the format for a version."""
 
     files: Files
     source: str
@@ -127,7 +127,7 @@ class TableLog(ABC):
 
     @abstractmethod
     def entries(self) -> list[LogEntry]:
-        """Returns the existing versions in order. Raises `DiagnosticError` RQ439 if there is no log."""
+        """Returns the existing versions in order. Raises `DiagnosticError` RQ439 without a log."""
 
     @abstractmethod
     def identity(self, entries: Sequence[LogEntry]) -> str | None:
@@ -228,8 +228,8 @@ class TableLog(ABC):
     def keys(
         self, values: Mapping[str, str | None], fields: TableFields, **of_record: str
     ) -> Mapping[str, str | None]:
-        """Returns what a file has beside its columns, by the names of the stream: the values of partitions, and fields
-        of its record, such as the schema."""
+        """Returns the values of a file that are not in its columns, by the names of the stream: values of partitions,
+        and fields of its record, such as the schema."""
         names = None if fields.names.names is None else dict(fields.names.names)
         keys: dict[str, str | None] = {}
         for column, value in values.items():
@@ -239,7 +239,7 @@ class TableLog(ABC):
         return {**keys, **{path_of(RECORD, name)[0]: value for name, value in of_record.items()}}
 
     def missing(self, what: str, hint: str) -> DiagnosticError:
-        """Returns RQ439: there is no table."""
+        """Returns RQ439: the table does not exist."""
         message = f"{self.table}, which stream `{self.source}` reads, is not {what}"
         return failure("RQ439", message, hint=f"{hint}; a table without rows is fine")
 
