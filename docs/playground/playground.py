@@ -19,7 +19,7 @@ NAME = "query.rq"
 
 
 def write(data: str) -> None:
-    """Writes the files of a text, in which a line `# folder/file` begins one."""
+    """Writes the files of a text: a line `# folder/file` begins a file."""
     os.chdir("/")  # the present folder cannot be removed everywhere
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True, exist_ok=True)

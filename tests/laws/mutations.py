@@ -110,7 +110,7 @@ MUTATIONS = (
         "regions.union(*(self.output_of(s, inputs, inputs[s].closed) for s in (0, 1))),",
     ),
     Mutation(
-        "1.3 Join, J1: a region of which a tuple is kept stays open",
+        "1.3 Join, J1: a region stays open while one of its tuples is kept",
         "compiler/operators/shared/vacancies.py",
         "        return regions.difference(closed, regions.union(*map(self._at, points[:MOST])))",
         "        return closed",
@@ -338,7 +338,7 @@ MUTATIONS = (
         "and code.of(value) is not None\n",
     ),
     Mutation(
-        "N1, N3 a description includes later values as they are written",
+        "N1, N3 a description includes later values in their written form",
         "compiler/regions/value_mapping.py",
         "Map({**own, **children})",
         "Map(children)",

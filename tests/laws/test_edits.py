@@ -1,4 +1,4 @@
-"""An edited query goes on as `plan` says: what keeps its state gives what it gave without the edit, what begins again
+"""An edited query continues as `plan` says: what keeps its state gives what it gave without the edit, what begins again
 gives the meaning of later tuples, and every output stays a valid stream (design, section 8)."""
 
 from __future__ import annotations

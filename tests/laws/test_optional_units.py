@@ -1,4 +1,4 @@
-"""An optional value with its unit beside it is the value in the declared unit: no value needs no unit (theory N6)."""
+"""An optional value with its unit next to it is the value in the declared unit: no value needs no unit (theory N6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Progress (theory D2): at every prefix of a stream, each cell of an output stands where its live feeders lead it."""
+"""Progress (theory D2): at every prefix of a stream, each cell of an output has the function that its live feeders
+lead to."""
 
 from __future__ import annotations
 

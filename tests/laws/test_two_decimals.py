@@ -1,4 +1,4 @@
-"""Decimals of two types meet with all digits of both, or the query is refused as it is compiled (RQ103)."""
+"""Decimals of two types meet with all digits of both, or the query is refused when it is compiled (RQ103)."""
 
 from __future__ import annotations
 

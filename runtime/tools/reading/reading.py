@@ -76,8 +76,8 @@ def is_there(folder: str | Path) -> bool:
 class Reading:
     """An output that is read on demand: each method sees the epochs that are committed then.
 
-    `types`: of the declared attributes; an Add has the type of its own one. `latest`: the key of which there is the
-    last row each.
+    `types`: of the declared attributes; an Add has the type of its own one. `latest`: the key of
+    an output that is updated; of each key the last row is read.
     """
 
     folder: str
@@ -167,7 +167,7 @@ class Reading:
             raise failure("RQ557", message, hint="rows, pandas or Arrow; or all rows, without a key")
 
     def _last_by_key(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Yields the last row of each key, in the order in which the keys came. Raises RQ557 for a key that no row
+        """Yields the last row of each key, in the order of the keys' first rows. Raises RQ557 for a key that no row
         has."""
         last: dict[tuple[Any, ...], dict[str, Any]] = {}
         names: dict[str, None] = {}
