@@ -20,8 +20,8 @@ def is_calendar(node: syntax.Window) -> bool:
 def calendar_of(node: syntax.Window, type_: Type) -> Calendar:
     """Returns the calendar of a window on an attribute of a type.
 
-    Raises RQ103 for an attribute that is no timestamp, RQ105 without a zone, for a length that is no number of days,
-    weeks, months, quarters or years, or a time of day that is none, RQ173 for an unknown zone.
+    Raises RQ103 for an attribute that is not a timestamp; RQ105 without a zone, for an invalid time of day, or for a
+    length that is not a number of days, weeks, months, quarters or years; RQ173 for an unknown zone.
     """
     if node.zone is None:
         unit = node.length.unit
@@ -43,5 +43,5 @@ def calendar_of(node: syntax.Window, type_: Type) -> Calendar:
     starts = clock_time(node.starting or "00:00")
     if starts is None:
         hint = 'hours and minutes, `starting "06:00"`'
-        raise failure("RQ105", f'"{node.starting}" is no time of day', node.span, hint=hint)
+        raise failure("RQ105", f'"{node.starting}" is not a time of day', node.span, hint=hint)
     return Calendar(str(length.unit), int(length.value), check_zone(node.zone, node.span), starts)

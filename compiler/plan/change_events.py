@@ -76,7 +76,7 @@ def check_changes(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
         root, *path = attributes[declared.name].keys or (declared.name,)
         types = OWN.get(".".join(path)) if root == EVENT else None
         if types is not None and declared.type.name not in types:
-            message = f"`{path[0]}` of a change event is no {declared.type.name}"
+            message = f"`{path[0]}` of a change event is not of type {declared.type.name}"
             raise failure("RQ543", message, declared.span, hint=f"it is read as `{'`, `'.join(types)}`")
 
 

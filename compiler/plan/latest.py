@@ -117,7 +117,7 @@ def _article(title: str) -> str:
 def _key_hint(groups: Aggregate, grouped: Mapping[str, str]) -> str:
     named = {group: name for name, group in grouped.items()}
     if lost := [name for name in groups.by if name not in named]:
-        return f"the projection has to keep `{lost[0]}`, by which `{groups.name}` is grouped"
+        return f"`{groups.name}` is grouped by `{lost[0]}`, so the projection has to keep it"
     return f"`as latest by {', '.join(named[name] for name in groups.by)}` names each group"
 
 

@@ -1,5 +1,5 @@
-"""Fields of the records of a topic, or of the rows of a table, beside their value: `from record "schema"`, `from header
-"ce_type"`.
+"""Fields of the records of a topic, or of the rows of a table, next to their value: `from record "schema"`,
+`from header "ce_type"`.
 
 The reader of a topic writes such a field into the tuple, under a key that is its path. Files of recorded records have
 the same keys. The log of a table has it for each of its files.
@@ -132,5 +132,5 @@ def check_record_fields(node: syntax.StreamDeclaration, attributes: Mapping[str,
         types = _ANY if field.header is not None else FIELDS[field.name]
         if declared.type.name not in types or declared.type.element is not None:
             shown = "list" if declared.type.element is not None else declared.type.name
-            message = f"the {field.name} of a record is no {shown}"
+            message = f"the {field.name} of a record is not of type {shown}"
             raise failure("RQ503", message, declared.span, hint=f"it is read as `{'`, `'.join(types)}`")

@@ -32,7 +32,7 @@ from cedilla.runtime.connectors.records.wire_values import (
     time_text,
 )
 
-NO_EVENT = "the line is no change event of Debezium"
+NO_EVENT = "the line is not a change event of Debezium"
 _READ = {"c", "r"}
 _OF_STATES = {*_READ, "u", "d"}
 _DELETE = "d"
@@ -337,5 +337,5 @@ _CONVERT: Mapping[str, Callable[[Mapping[str, Any]], _Convert]] = {
     f"{_CONNECT}Decimal": _decimals,
     "io.debezium.data.VariableScaleDecimal": lambda schema: _variable_decimal,
 }
-"""Types of columns whose values have another form in JSON than their attributes. The values of others stay as they
-are."""
+"""Types of columns whose values have another form in JSON than their attributes. The values of others stay
+unchanged."""

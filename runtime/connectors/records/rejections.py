@@ -35,7 +35,7 @@ REASONS = {
     "RQ326": "the line is a marker, and the stream takes markers from its marker folder only",
     TWICE_SHOWN: "`{}` is a local time without an offset that its clock shows twice",
     SKIPPED: "`{}` is a local time that its clock skips",
-    "RQ540": "{} is no new tuple",
+    "RQ540": "{} is not a new tuple",
     "RQ541": "the row has no column {}",
     "RQ310": "`{}` is beyond 2^53, and an accent converts its values as doubles",
 }
@@ -121,7 +121,7 @@ HINTS = {
     '"id,full_name", rename(full_name, name)]];`',
     "RQ368": "correct the clock of the producer, or declare a longer `within`",
 }
-"""What helps against a code, in words that fit any attribute."""
+"""The remedy for a code, in words that fit any attribute."""
 
 
 BEYOND_HINT = (
@@ -143,7 +143,7 @@ NO_MOMENT = (TWICE_SHOWN, SKIPPED)
 OTHER_KEY = "RQ349"
 """The code of a tuple with another value of an attribute than the path of its file."""
 NO_ROW = "RQ540"
-"""The code of a change event that is no new row, with what it is."""
+"""The code of a change event that is not a new row, and the kind of the event."""
 NO_COLUMN = "RQ541"
 """The code of a row without a column, with its name and others."""
 OF_EVENTS = (NO_ROW, NO_COLUMN)

@@ -138,7 +138,7 @@ class TopicReader:
     _pending: dict[int, _Records] = field(init=False, factory=dict[int, _Records])
 
     def __attrs_post_init__(self) -> None:
-        """Connects. Raises `DiagnosticError`: RQ442, RQ443, RQ444, RQ445 where there is no such topic, RQ504."""
+        """Connects. Raises `DiagnosticError`: RQ442, RQ443, RQ444, RQ445 if the topic does not exist, RQ504."""
         self._consumer = made("Consumer", self.topic.servers, _OWN)
         self._state = TopicState(self.topic, self._use, self.seconds)
         self.look()
@@ -168,7 +168,7 @@ class TopicReader:
             raise compacted(self.topic, why, "`--set gaps=skip` reads it all the same; otherwise ")
         if is_compacted is None and not self._is_noted:
             self._is_noted = True
-            what = f"whether `{self.topic.name}` is compacted is not known"
+            what = f"`{self.topic.name}` may be compacted, which is not known"
             self.notes.append(f"{what}: the account may not describe its configuration")
 
     @property

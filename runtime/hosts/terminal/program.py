@@ -100,8 +100,8 @@ def with_approvals(run: Callable[[Options], None], options: Options, console: Co
     these attributes. Raises `DiagnosticError` RQ570 after a no, RQ477 without a terminal.
     """
     if not console.can_ask:
-        hint = "without it such an accent ends the run, and `--on stop COMMAND` tells somebody"
-        raise wrong("--approve: nobody can be asked, because there is no terminal", hint)
+        hint = "without it such an accent ends the run, and `--on stop COMMAND` runs a command then"
+        raise wrong("--approve: it needs a terminal, to ask there", hint)
     while True:
         try:
             return run(options)

@@ -146,9 +146,9 @@ class _File:
             raise _fault("the file is empty", None)
         fields = {key: value for key, _, value in self.items(root, "the file")}
         if "baseline_schema_url" in fields:
-            raise _fault("a list of differences is no telemetry schema", self.span(root), _BY_HAND)
+            raise _fault("a list of differences is not a telemetry schema", self.span(root), _BY_HAND)
         if "file_format" not in fields:
-            raise _fault("the file has no `file_format`, so it is no telemetry schema", self.span(root))
+            raise _fault("the file has no `file_format`, so it is not a telemetry schema", self.span(root))
         form = self.scalar(fields["file_format"], "`file_format`")
         if _REGISTRY.match(form):
             message = f"a file of schema v2 ({form}) does not say since which version a name is the new one"
@@ -164,7 +164,7 @@ class _File:
 
     def version(self, name: str, key: Any, node: Any) -> Version:
         if not is_version(name):
-            raise _fault(f"`{name}` under `versions` is no version", self.span(key))
+            raise _fault(f"`{name}` under `versions` is not a version", self.span(key))
         changes: dict[str, list[Change]] = {}
         elsewhere: list[RenamedAttributes] = []
         for section, where, inner in self.items(node, f"version {name}"):
@@ -239,7 +239,7 @@ class _File:
         if _is_nothing(node):
             return []
         if node.id != "mapping":
-            raise _fault(f"{what} is no map", self.span(node))
+            raise _fault(f"{what} is not a map", self.span(node))
         items = [(self.scalar(key, what), key, value) for key, value in node.value]
         names = [name for name, _, _ in items]
         for number, (name, key, _) in enumerate(items):
@@ -251,7 +251,7 @@ class _File:
         if _is_nothing(node):
             return []
         if node.id != "sequence":
-            raise _fault(f"{what} is no list", self.span(node))
+            raise _fault(f"{what} is not a list", self.span(node))
         return node.value
 
     def scalar(self, node: Any, what: str) -> str:

@@ -66,7 +66,7 @@ def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
     Raises `DiagnosticError` RQ410 without a stream, or for a query in its place.
     """
     if markers is not None and not Path(markers).exists():
-        hint = "a folder of files `*.rqm`, or one such file; without markers beside the stream, leave it out"
+        hint = "a folder of files `*.rqm`, or one such file; leave it out if the stream contains its markers"
         raise failure("RQ410", f"the folder of markers {markers} does not exist", hint=hint)
     for name in (path, markers or path):
         if name != "-" and not Path(name).exists():

@@ -34,7 +34,7 @@ def test_a_row_is_that_of_each_form(operation: str) -> None:
         ("d", "RQ540 a delete of a row"),
         ("t", "RQ540 a truncate of the table"),
         ("m", "RQ540 a message of the database"),
-        ("x", "the line is no change event of Debezium"),
+        ("x", "the line is not a change event of Debezium"),
     ],
 )
 def test_other_changes_are_refused_in_each_form(operation: str, what: str) -> None:
@@ -50,11 +50,11 @@ def test_other_changes_are_refused_in_each_form(operation: str, what: str) -> No
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ('{"id": 7}', "the line is no change event of Debezium"),
-        ('{"op": "c", "after": null}', "the line is no change event of Debezium: it has no row `after`"),
-        ('{"op": "c", "after": 7}', "the line is no change event of Debezium: it has no row `after`"),
-        ('{"schema": null, "payload": null}', "the line is no change event of Debezium"),
-        ('{"schema":{},"payload":7}', "the line is no change event of Debezium"),
+        ('{"id": 7}', "the line is not a change event of Debezium"),
+        ('{"op": "c", "after": null}', "the line is not a change event of Debezium: it has no row `after`"),
+        ('{"op": "c", "after": 7}', "the line is not a change event of Debezium: it has no row `after`"),
+        ('{"schema": null, "payload": null}', "the line is not a change event of Debezium"),
+        ('{"schema":{},"payload":7}', "the line is not a change event of Debezium"),
         ('{"id": 7, "__deleted": "false"}', "it is flattened without `__op`, which `add.fields=op` adds"),
         ("null", "the line is not a JSON object"),
         ("[]", "the line is not a JSON object"),

@@ -50,7 +50,7 @@ def test_what_debezium_has_written_is_read_by_its_schema(spark: SparkSession, tm
     }
     assert rows[2].keys() == {"id", "name", "columns", "lsn"}
     assert [row["columns"] for row in rows] == [COLUMNS] * 3
-    update, delete, truncate = (f"RQ540 {what} is no new tuple" for what in NO_ROWS)
+    update, delete, truncate = (f"RQ540 {what} is not a new tuple" for what in NO_ROWS)
     renamed = "RQ541 the row has no column `name`; no attribute reads `full_name`, `b`, `j`, `u`, `d`"
     assert [r.text for r in rejections] == [update, delete, renamed, truncate]
     assert rejections[2].raw == captured()[5]
@@ -151,7 +151,7 @@ def test_updates_among_many_rows_are_set_aside_alone(spark: SparkSession, tmp_pa
 
     run = Query(spark, tmp_path / "aborts", query)
     run.write("r", lines)
-    with pytest.raises(Exception, match="12 rejected, the first: an update of a row is no new tuple"):
+    with pytest.raises(Exception, match="12 rejected, the first: an update of a row is not a new tuple"):
         run.process(settings={"invalid": "abort"})
 
 
