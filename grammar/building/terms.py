@@ -282,7 +282,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         return evolve(literal, value=value, text=text, unit=syntax.SECOND)
 
     def _unit(self, unit: Token, more: Sequence[str] = ()) -> str:
-        """A unit of time in the singular; `more`: units that are possible here, beside those of a measure."""
+        """A unit of time in the singular; `more`: units that are possible here, in addition to those of a measure."""
         possible = (*syntax.UNITS, *more)
         if unit not in [f"{known_unit}s" for known_unit in possible]:
             self._check_known("RQ006", "unit", unit, possible, synonyms.UNITS)

@@ -51,7 +51,7 @@ class Place:
     forms: Table = _NONE
     """Words of the language -> their forms: hints for the words that misspell them, as those of `last`."""
     about: str = "unexpected"
-    """What is said of the token before the refused one."""
+    """The word of the message for the token before the refused one."""
 
     def fits(self, slip: Slip) -> bool:
         """Returns True if a text ends in this place."""
@@ -302,4 +302,4 @@ PLACES = (
         },
     ),
 )
-"""Places in the order in which they are asked; the first that knows a word speaks."""
+"""The places in their order: the first that knows a word gives the hint."""

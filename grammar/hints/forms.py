@@ -70,7 +70,8 @@ def form_of_word(word: str) -> str | None:
 
 
 def form_of(tokens: Sequence[Token], refused: Token) -> str | None:
-    """The form of the construct in which `tokens`, those before the refused one, end; `None` in a plain expression."""
+    """Returns the form of the construct at the end of `tokens`, which precede the refused one; `None` in a plain
+    expression."""
     words = [str(token) for token in tokens]
     if words[:1] == ["[["]:
         is_sign = words[-1] in ("+", "-") and words[-2] not in ("[[", ",", "and")

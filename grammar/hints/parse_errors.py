@@ -103,7 +103,7 @@ def _unended_statement(slip: Slip) -> Diagnostic | None:
 
 
 def _unended_string(slip: Slip) -> Diagnostic | None:
-    """Returns the diagnostic for a word just after a string, in which a quote is missing or not escaped."""
+    """Returns the diagnostic for a word just after a string, which lacks a quote or has one that is not escaped."""
     last = slip.last
     if last.type != "STRING" or last.end_pos != slip.found.start_pos or not slip.found[0].isalnum():
         return None

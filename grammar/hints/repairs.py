@@ -1,8 +1,8 @@
-"""One edit that makes a refused text a correct one: a hint is given where the edited text is accepted.
+"""One edit that makes a refused text a correct one: a hint is given if the edited text is accepted.
 
 A small form of the repairs of Burke and Fisher, *A practical method for LR and LL syntactic error diagnosis and
 recovery* (1987): words and signs near the refused one are replaced, left out, inserted, exchanged or put in brackets.
-A repair of a query has to mean something, too (`edits.Check`). The first kind of repair that fits is the hint; where
+A repair of a query has to mean something, too (`edits.Check`). The first kind of repair that fits is the hint. If
 several edits of this kind fit, the hint lists them.
 """
 
@@ -156,7 +156,7 @@ def brackets(e: Editor) -> Diagnostic | None:
 
 
 def _mixed(e: Editor) -> Diagnostic | None:
-    """`x in (1, 2}`: brackets of two kinds, of which either may be the wrong one."""
+    """`x in (1, 2}`: brackets of two kinds; either may be the wrong one."""
     opening, token = innermost(e.slip.before), e.slip.found
     if opening is None or token not in CLOSING or PAIRS[opening] == token:
         return None

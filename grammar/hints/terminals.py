@@ -52,7 +52,7 @@ def advertised(types: Iterable[str]) -> set[str]:
 
 
 def named(types: Iterable[str], most: int) -> str | None:
-    """Tokens in words, `a name or ","`; `None` where there are none, or more than `most` kinds of them."""
+    """Returns tokens in words, `a name or ","`; `None` without tokens, or with more than `most` kinds of them."""
     left = advertised(types)
     if {"CASE", "WHERE"} <= left:
         left -= {"DISTINCT", "WHERE"}  # inside a call, for functions of many tuples

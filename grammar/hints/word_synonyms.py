@@ -89,7 +89,7 @@ LEADING = by_word(
 )
 """Words before an operand in other languages."""
 LEADING_ANYWHERE = {word: LEADING[word] for word in ("interval", "select")}
-"""Those that are no attributes, wherever they are."""
+"""The words among these that are never attributes."""
 
 WORDS = _words(
     "and or not in is null between as on by to from join union minus intersect case when then else end "

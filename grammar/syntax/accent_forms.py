@@ -13,7 +13,7 @@ from cedilla.grammar.syntax.marker_nodes import CHANGES, Change
 
 _PART = re.compile(r"\{(\w+):(\w+):((?:[^{}]|\{[^{}]*\})*)\}|([\[\]])|([^\s\[\]{}\w]|\w+)")
 _SEVERAL, _LISTS = "several", {"several": "_changed"}
-"""The rule of one attribute or of a list of them, of which each gets the change, and its name in `rq.lark`."""
+"""The rule of one attribute, or of a list whose attributes all get the change, and its name in `rq.lark`."""
 
 
 @frozen

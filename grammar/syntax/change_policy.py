@@ -72,7 +72,7 @@ def policy_of(value: str) -> ChangePolicy | None:
 
 
 def policy_fault(value: str) -> tuple[str, str] | None:
-    """Returns message and hint for a text that is no value of `set changes`, `None` for a valid one."""
+    """Returns message and hint for a text that is not a value of `set changes`, `None` for a valid one."""
     example = "`set changes = allow {+, unit(t), rename};`"
     if value == ANY:
         return None

@@ -99,7 +99,7 @@ def grouping_fault(name: str, value: str) -> tuple[str, str] | None:
 
 
 def value_fault(name: str, value: str) -> tuple[str, str] | None:
-    """Returns message and hint for a value that is no size, or no policy, where its setting is one."""
+    """Returns message and hint for a value that is not a size, or not a policy, if its setting requires one."""
     if name in SIZES:
         return _size_fault(name, value)
     if name == CHANGES:

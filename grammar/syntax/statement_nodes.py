@@ -144,10 +144,10 @@ class StreamDeclaration(Node):
     """A source. A clause `punctuated on s, ts` is one scheme: attributes a promised punctuation names.
 
     `markers`: a folder of markers, in addition to that of the tuples; `metrics`: those whose data points are read;
-    `over`: pairs of these, of which the first is taken where an instance sends both; `partitioned`: the attribute each
-    of whose values comes from one partition of a topic; `by_name`: files are read in the order of their names;
+    `over`: pairs of these: if an instance sends both, the first is taken; `partitioned`: each value of
+    this attribute comes from one partition of a topic; `by_name`: files are read in the order of their names;
     `markers_only`: markers among the tuples are bad tuples; `none`: texts of fields that mean an undefined value;
-    `registry`: the address of the schemas by which records of a topic are read; `changes`: its tuples are rows in the
+    `registry`: the address of the schemas of the records of a topic; `changes`: its tuples are rows in the
     events of a change stream; `unfolded`: how a line becomes several tuples or other objects, in order.
     """
 
