@@ -69,7 +69,7 @@ def _item_sql(operator: Project, name: str, expression: Expression, types: Types
 
 def window_sql(operator: Window, types: Types) -> str:
     """Returns SQL for the number of a tuple's window, null without a window; one row for each overlapping
-    window. Of a calendar it is the number that clocks show, from which `with_windows` computes that of the window.
+    window. For a calendar it is the number that clocks show; `with_windows` computes that of the window from it.
     """
     type_ = types[operator.on]
     if operator.calendar is not None:

@@ -19,8 +19,8 @@ def label_text(text: str) -> str:
 
 @frozen
 class PictureNode:
-    """A node of the picture. `key` is its name in the plan; emits have keys of their own. `lines`: its label, in which
-    no text of the query ends a line, moves a cursor or has a secret."""
+    """A node of the picture. `key` is its name in the plan; emits have keys of their own. `lines`: its label. Texts
+    of the query in it end no line, move no cursor and contain no secret."""
 
     key: str
     kind: str

@@ -58,7 +58,7 @@ class Step:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What happens to an accent that goes on."""
+        """Returns remarks on an accent that the operator passes on."""
         remarks = [f"waits {self.waits}"] if self.waits is not None else []
         remarks += [f"held {self.held}"] if self.held is not None else []
         if self.mentions != self.reaction.mentions and self.waits is None:

@@ -61,5 +61,5 @@ def _box(node: PictureNode, x: int, y: int, height: int) -> str:
 
 
 def _text(text: str) -> str:
-    """Returns XML of a text; XML has no form for two characters that are none."""
+    """Returns XML of a text, without the two noncharacters that XML cannot contain."""
     return escape(text).translate({0xFFFE: "\ufffd", 0xFFFF: "\ufffd"})

@@ -19,7 +19,7 @@ from cedilla.grammar.syntax import Attribute, Expression
 INCREASE, RATE = syntax.COUNTED
 INCREASE_SINCE, RATE_SINCE = (f"{name} {syntax.SINCE}" for name in syntax.COUNTED)
 INCREASES = (INCREASE, INCREASE_SINCE)
-"""The functions of a counter's readings, without and with the time from which it counts."""
+"""The functions of a counter's readings, without and with the time when it began to count."""
 
 _INCREASE = """
 case when value = before then 0
@@ -33,8 +33,8 @@ case when value = before then 0
 
 @frozen
 class Counter:
-    """A counter. `temporality`: that of a tuple, of which only `cumulative` ones are readings; `start`: the time from
-    which a reading counts."""
+    """A counter. `temporality`: that of a tuple; only a `cumulative` tuple is a reading. `start`: the time when it
+    began to count."""
 
     value: Expression
     temporality: Expression | None = None
@@ -50,7 +50,7 @@ class Counter:
 
     @property
     def reading(self) -> Expression:
-        """The value, undefined for tuples that are no readings."""
+        """Returns the value, undefined for tuples that are not readings."""
         if self.temporality is None:
             return self.value
         text = 'case when kind = "cumulative" then value end'

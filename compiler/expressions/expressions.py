@@ -36,7 +36,7 @@ Types = Mapping[str, Type]
 COMPARISONS = decimals.MIRRORED.keys()
 _Part = TypeVar("_Part")
 _CACHED = 8192
-"""Expressions of which is remembered what every accent asks of them."""
+"""The greatest number of expressions in a cache, because every accent asks the same of them."""
 
 
 def parts(expression: Expression) -> tuple[Expression, ...]:
@@ -101,8 +101,8 @@ def defined(
 ) -> _Part:
     """Combines the definedness of attributes to that of an expression (G20).
 
-    `of` returns it for an attribute. `every` combines parts that are all needed; `some` combines parts of
-    which one is enough. `every` of no parts means: always.
+    `of` returns it for an attribute. `every` combines parts that are all needed; `some` combines parts if
+    one of them is enough. `every` of no parts means: always.
     """
 
     def inside(part: Expression) -> _Part:
@@ -291,7 +291,7 @@ def clash(message: str, span: Span, hint: str | None = None) -> DiagnosticError:
 
 
 def qualified(attribute: Attribute, types: Types) -> DiagnosticError:
-    """The error of `R.a` where there is one input (RQ112), with what was likely meant."""
+    """Returns the error of `R.a` with one input (RQ112); its hint is what the user may have wanted."""
     name, qualifier = attribute.name, attribute.qualifier
     hint = f"`{name}` alone"
     if qualifier in types and name in scalar_functions.FUNCTIONS:
@@ -308,7 +308,8 @@ EMPTY = ("null", "NULL", "Null", "none", "None", "nil", "undefined", "TRUE", "FA
 
 
 def unknown_attribute(name: str, types: Types, span: Span | None, is_text: bool = False) -> DiagnosticError:
-    """Returns the error of an unknown attribute (RQ102), with a suggestion. `is_text`: a string may be meant."""
+    """Returns the error of an unknown attribute (RQ102), with a suggestion. `is_text`: the user may have
+    wanted a string."""
     if changing_functions.is_changing(name):
         return changing_functions.refused(name, span)
     help = did_you_mean(name, types, "attributes")

@@ -145,7 +145,7 @@ class Facts:
 class StateFacts:
     """The facts that an operator's state adds to those of its inputs.
 
-    `retained`: output attribute -> the region in which state still has it, so that its Drop waits (G13).
+    `retained`: output attribute -> the region where state still has it, so that its Drop waits (G13).
     `closed`: the region of output tuples that never come again, as state shows. After a limit it is everything
     (theory 1.3). For other operators it is what an input has closed and state keeps nothing of (E5, J1).
     """

@@ -53,7 +53,7 @@ def combine_punctuations(
     attribute without a type compare as written.
 
     Raises `DiagnosticError` RQ208 if the constants of an attribute are of different kinds, or do not fit its
-    type; for a text that is no punctuation as `parse_punctuation` does.
+    type; for a text that is not a punctuation, raises as `parse_punctuation` does.
     """
     if isinstance(first, str) or isinstance(second, str):
         one, other = (parse_punctuation(p) if isinstance(p, str) else p for p in (first, second))

@@ -364,7 +364,7 @@ def _type_of(call: Call, source: Facts) -> Type:
 
 
 def _excluded(call: Call, source: Facts) -> Tree:
-    """Returns the region in which the call's condition is never true."""
+    """Returns the region where the call's condition is never true."""
     return False if call.where is None else regions.complement(predicates.possible(call.where, source.types))
 
 

@@ -229,7 +229,7 @@ def released_too_much(
     was: Operator, now: Operator, side: int, before: Mapping[str, Facts], after: Mapping[str, Facts]
 ) -> Tree:
     """Returns the tuples of one input that a join has forgotten and that could meet tuples of an edited query, or of a
-    wider domain (theory N1); `False` if there are none."""
+    wider domain (theory N1); `False` without such tuples."""
     gone = was.released(tuple(before[name] for name in was.inputs))[side]
     gone_now = now.released(tuple(after[name] for name in now.inputs))[side]
     return regions.possible_difference(gone, gone_now, before[was.inputs[side]].universe)

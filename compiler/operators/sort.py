@@ -26,7 +26,7 @@ class Sort(Operator):
     `settled`: the input's tuples do not come in order. So ties wait for each other, and are ordered by their
     places, if they have any, and by their values. The pass `order` sets it.
 
-    State: the tuples before which another may still come, in canonical values, by which they are compared.
+    State: the tuples before which another may still come, in canonical values, because these are compared.
     """
 
     keys: tuple[Key, ...] = field(converter=lambda keys: tuple(tuple(k) for k in keys))

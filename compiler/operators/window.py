@@ -210,7 +210,7 @@ class Window(Operator):
     def _bounded(self, numbers: Tree, name: str) -> Tree:
         """Numbers of windows as values of one of the window's names.
 
-        What lies between two bounds belongs to one of them, so that neighbouring windows make one range: to the
+        A value between two bounds belongs to one of them, so that neighbouring windows make one range: to the
         `begin` before, and to the `end` after.
         """
         if name not in self.bounds or not isinstance(numbers, regions.Level):

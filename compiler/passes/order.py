@@ -1,4 +1,4 @@
-"""The pass that derives the order in which tuples come."""
+"""The pass that derives the order of the tuples of each relation."""
 
 from __future__ import annotations
 

@@ -150,7 +150,8 @@ def _domain_text(domain: SetPattern | RangePattern | TableColumn | None, type_: 
 def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type], units: Units) -> Heartbeat | None:
     """Builds a heartbeat over attributes of these types.
 
-    Raises RQ102 for an unknown attribute, RQ103 for another type, RQ369 for a clock beside what is not a timestamp.
+    Raises RQ102 for an unknown attribute, RQ103 for another type, RQ369 for a clock with an attribute that is not a
+    timestamp.
     """
     if node is None:
         return None

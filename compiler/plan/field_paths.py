@@ -91,7 +91,7 @@ def outer_keys(paths: Iterable[FieldPath]) -> set[str]:
 
 
 def levels(paths: Iterable[FieldPath]) -> set[FieldPath]:
-    """Returns the objects in which paths end, as the keys that lead there; the tuple itself has none."""
+    """Returns the objects that contain the last keys of paths, by the keys that lead there; `()`: the tuple itself."""
     return {path[:-1] for keys in paths for path in alternatives(keys)}
 
 

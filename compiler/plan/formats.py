@@ -26,8 +26,8 @@ class FormatKind:
     `points` of requests, `columns` of any name in a header, or a field of the attribute's own `name`. `texts`: its
     numbers and times may be texts, with a decimal comma or a zone. `undefined_texts`: some texts may mean no value
     (`none`). `columnar`: files have typed columns, not lines. `recorded`: the format of files with the records of a
-    topic. `by_catalog`: its outputs are tables of a catalog. `beside`: what its records have beside their values, as
-    `from record "schema"` reads it. `is_updated`: outputs may have provisional rows (`as latest by`).
+    topic. `by_catalog`: its outputs are tables of a catalog. `beside`: the fields of its records next to their values,
+    as `from record "schema"` reads it. `is_updated`: outputs may have provisional rows (`as latest by`).
     """
 
     name: str

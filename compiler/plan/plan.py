@@ -34,8 +34,8 @@ DEFAULTS: dict[str, str] = {name: values[0] for name, values in SETTINGS.items()
 
 @frozen(kw_only=True)
 class Emit:
-    """A sink. `name` is that of `--sink NAME=PATH`. `units`: the known units of canonical values. `latest`: the key by
-    which rows of open groups are updated; empty if they are not."""
+    """A sink. `name` is that of `--sink NAME=PATH`. `units`: the known units of canonical values. `latest`: the key
+    of rows of open groups that are updated; empty if they are not."""
 
     name: str
     relation: str
@@ -190,7 +190,7 @@ class Plan:
 
     @cached_property
     def readers(self) -> dict[str, list[str]]:
-        """What reads each relation, once for each input: operators, and the emit `e` as `emit e`."""
+        """The readers of each relation, once for each input: operators, and the emit `e` as `emit e`."""
         readers: dict[str, list[str]] = {node.name: [] for node in (*self.sources, *self.operators)}
         for operator in self.operators:
             for name in operator.inputs:

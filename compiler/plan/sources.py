@@ -62,7 +62,8 @@ class Attribute:
     `unit_from`: the attribute that names the unit of each tuple, and the units that it may name.
 
     `members`: the values of a domain that comes from a table, once the table is read. `keys`: the path of its
-    value in an object; empty if its name is the key. `others`: further paths, of which a tuple may have one instead.
+    value in an object; empty if its name is the key. `others`: further paths; a tuple may have one of them
+    instead.
     `in_text`: its value is a number inside a text. `decimal`: the signs of numbers in texts, `,` in place of the
     point, or `,.` for one of the two. `zone`: that of times without an offset. Both hold until an accent names another.
     """
@@ -130,7 +131,7 @@ class Attribute:
 
     @property
     def path(self) -> FieldPath:
-        """The path of its value, and the way in which it is read; empty for a plain field of its name."""
+        """The path of its value, and the way to read it; empty for a plain field of its name."""
         return self.path_with(self.decimal)
 
     def path_with(self, signs: str | None) -> FieldPath:
@@ -185,11 +186,11 @@ class Source:
     partitioned: str | None = None
     """The attribute whose values each come from one partition of a topic (theory N9)."""
     changes: tuple[str, ...] = ()
-    """The key of the rows whose change events are read; empty if tuples are no rows of a table."""
+    """The key of the rows whose change events are read; empty if tuples are not rows of a table."""
     latest: bool = False
     """True: only the last state of each of these rows is a tuple."""
     registry: str | None = None
-    """The address of the registry with the schemas by which the records of a topic are read."""
+    """The address of the registry with the schemas of the records of a topic."""
     by_name: bool = False
     """Reads files in the order of their names, not of their times (theory G38)."""
     markers_only: bool = False
@@ -260,7 +261,7 @@ class Source:
         return () not in self.levels
 
     def field_paths(self, fields: Iterable[str]) -> tuple[tuple[FieldPath, ...], ...]:
-        """Returns for each field the paths of which it is at one: those that the query names with `from`, else its
+        """Returns the paths of each field, which is at one of them: those that the query names with `from`, else its
         name's. In formats whose tuples are flat here, a path is one key."""
         every = (alternatives(self.paths.get(name) or field_path(name, self.format)) for name in fields)
         return (

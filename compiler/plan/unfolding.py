@@ -1,7 +1,8 @@
 """How a line becomes several tuples, or other objects, before attributes are read from it.
 
 `each "items"` takes the elements of a list apart, `each entry "devices"` the entries of an object, and
-`parsed "payload"` reads a text as JSON. What comes takes the place of what was there, so that paths lead into it.
+`parsed "payload"` reads a text as JSON. The result takes the place of the list, object or text,
+so that paths lead into it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Unfolding:
 def unfoldings_of(node: syntax.StreamDeclaration) -> tuple[Unfolding, ...]:
     """Returns the steps of a declared source, in their order.
 
-    Raises RQ560 in a format whose tuples are no objects and for change events, RQ561 for two steps at one path, RQ145
+    Raises RQ560 in a format whose tuples are not objects and for change events, RQ561 for two steps at one path, RQ145
     for an invalid path.
     """
     steps: list[Unfolding] = []

@@ -81,7 +81,7 @@ def narrowed(tree: Tree, region: Callable[[], Tree]) -> Tree:
 
 
 def _everywhere(node: Level) -> Tree | None:
-    """Returns the child of a level that lies in all its children, or `None` if there is no such child."""
+    """Returns the child of a level that lies in all its children, or `None` if no child does."""
     if not is_small(node, _MAX_SEARCHED):
         return None
     children = {id(child): child for child in (node.undefined, *node.pieces, *node.points.values())}

@@ -108,7 +108,7 @@ combinations of all descriptions."""
 
 
 MAX_WEIGHT = 10_000 * CELL
-"""What a tree weighs at most: 10,000 cells of ranges, or ten million in rows of tables."""
+"""The greatest weight of a tree: 10,000 cells of ranges, or ten million in rows of tables."""
 
 
 def _weighed(tree: Level) -> Tree:

@@ -108,7 +108,7 @@ def _rint(value: float) -> float:
 
 
 def _doubles(p: int, q: int, r: int) -> tuple[float, float, float]:
-    """The doubles of plain arithmetic; where they do not hold p, q or r, those of the quotients."""
+    """Returns the doubles of plain arithmetic; if they do not hold p, q or r, those of the quotients."""
     if _are_doubles(p, q, r):
         return float(p), float(q), float(r)
     return p / r, q / r, 1.0

@@ -58,8 +58,8 @@ _UNKNOWN: frozenset[str] = frozenset({"?"})
 
 
 CELL, _LISTED, _MOST_CASES, _MOST_IN_ROW = 1_000, 400, 16, 8
-"""What a case of a written expression weighs if a value in a table's row weighs 1; what a value below a point weighs if
-the points there are no row; how many cases points weigh at most; how many points a row has (`codegen.tables`)."""
+"""The weight of a case of a written expression, if a value in a table's row weighs 1; that of a value below a point, if
+the points do not make a row; the greatest weight of points, in cases; the points of a row (`codegen.tables`)."""
 
 
 @frozen(cache_hash=True)
@@ -74,9 +74,9 @@ class Level:
     inner: frozenset[str] = field(default=_UNKNOWN, eq=False, repr=False)
     """The attributes below this level; may include some that are no longer there."""
     nested: int = field(default=-1, eq=False, repr=False)
-    """What the levels below the points weigh; may include some that are no longer there."""
+    """The weight of the levels below the points; may include some that are no longer there."""
     weight: int = field(init=False, eq=False, repr=False)
-    """What engine and control plane pay for the level: its cells as cases of an expression and rows of a table."""
+    """The cost of the level for engine and control plane: its cells as cases of an expression and rows of a table."""
 
     def __attrs_post_init__(self) -> None:
         if self.inner is _UNKNOWN:
@@ -84,7 +84,9 @@ class Level:
             object.__setattr__(self, "inner", inner)
         if self.nested < 0:
             object.__setattr__(self, "nested", weight_below(self.points.values()) if self.points else 0)
-        between = self.undefined is self.pieces[0] or self.undefined is self.pieces[-1]  # as it is written
+        between = (
+            self.undefined is self.pieces[0] or self.undefined is self.pieces[-1]
+        )  # as in the written expression
         children = self.pieces if between else (self.undefined, *self.pieces)
         weight = self.nested + CELL * len(children)
         if self.inner:  # else all children are leaves
@@ -101,7 +103,7 @@ class Level:
         return self.pieces[_piece(self.cuts, value)] if subtree is UNDEFINED else subtree
 
     def __str__(self) -> str:
-        """Returns the cases of the level, of which the first that holds counts.
+        """Returns the cases of the level; the first that holds counts.
 
         >>> print(Level("s", False, ((5, 0),), (False, True), Map({2: True, 7: False})))
         s = 2: True, s = 7: False, s >= 5: True, else False

@@ -18,8 +18,7 @@ def lattice(
     absorbing: Tree,
     same: Callable[[Any, Any], bool] = is_,
 ) -> Operation:
-    """Returns an associative and commutative operation in which each leaf combined with itself stays the
-    same.
+    """Returns an associative and commutative operation; each leaf combined with itself stays the same.
 
     `neutral` changes nothing, `absorbing` always wins. `same` compares a tree with these two leaves.
     """

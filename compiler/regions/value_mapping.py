@@ -29,7 +29,7 @@ class ValueMapping(Function):
     """Maps the first value of each pair to the second.
 
     `left_out`: `None` if other values have no image; else they are mapped to themselves, except for these. The mapping
-    stays one to one: a value of pairs is no image of itself. No mapping is an identity.
+    stays one to one: a value of pairs is not its own image. No mapping is an identity.
     """
 
     pairs: Pairs = field(converter=_in_order)
@@ -93,7 +93,7 @@ class ValueMapping(Function):
         return make_level(node.attribute, node.undefined, node.cuts, node.pieces, Map({**own, **children}))
 
     def with_own(self, members: Iterable[Value]) -> ValueMapping:
-        """Lets these values have themselves as images, if they have none and are no image of another one."""
+        """Maps these values to themselves, unless they have an image or are the image of another value."""
         taken = {after for _, after in self.pairs}
         own = tuple(v for v in members if self.of(v) is None and v not in taken)
         if not own:

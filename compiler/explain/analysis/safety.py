@@ -129,7 +129,7 @@ def _bound(
 
 @lru_cache(8)
 def vacancies(plan: Plan) -> Mapping[str, tuple[Vacancy, ...]]:
-    """Returns how each operator finds the closed regions of which it keeps nothing."""
+    """Returns how each operator finds the closed regions without tuples in its state."""
     schemes = _schemes(plan, {source.name: promised(source) for source in plan.sources}, plan.start)
     return {
         operator.name: operator.vacancies(

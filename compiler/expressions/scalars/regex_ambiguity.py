@@ -27,7 +27,7 @@ _ANCHORS = ("^", "$", r"\b", r"\B")
 _MOST_COPIES = 100
 """Most characters that repetitions `{n,m}` are written out to in all; further ones count as unbounded."""
 _MANY_TURNS = 10
-"""Turns of a group from which they count as unbounded: two ways in each turn are a thousand in all."""
+"""Turns of a group that count as unbounded: two ways in each turn are a thousand in all."""
 _MOST_STEPS = 100_000
 """Most pairs of steps that are compared; of an expression with more, such as a repetition of a hundred words, nothing
 is known."""
@@ -246,7 +246,7 @@ class _Automaton:
         return pairs, doubled
 
     def _circular(self) -> Iterator[tuple[int, int]]:
-        """Yields the steps from which others lead back."""
+        """Yields the steps to which later steps can return."""
         import networkx
 
         graph: DiGraph[int] = networkx.DiGraph(self.steps.keys())

@@ -198,7 +198,7 @@ _OTHER_ARITY = {
     ): "`datediff(ended, began)` counts days; `(ended - began) / 1 hour` counts hours of timestamps",
     ("date_add", 3): "`date_add(d, n)` adds days, `add_months(d, n)` months",
 }
-"""Function and number of arguments -> what is likely meant."""
+"""Function and number of arguments -> the hint."""
 
 
 def _usage(name: str, function: Function, count: int) -> str:

@@ -303,7 +303,7 @@ def whole_units(micros: int) -> str:
 
 
 def hashed(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """Writes a hash in which equal numbers of different types are equal."""
+    """Writes a hash that is the same for equal numbers of different types."""
     parts = (decimals.as_double(x, t) if t.is_numeric else x for x, t in zip(arguments, types, strict=True))
     return f"hash({', '.join(parts)})"
 

@@ -1,4 +1,4 @@
-"""Units of scalar functions: the unit in which each reads its arguments, and that of its result."""
+"""Units of scalar functions: the unit that each expects of its arguments, and that of its result."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _SHOWN = 60
 
 def nearest(type_: Type, value: Value, members: Tree) -> Value | None:
     """Returns the member that a value likely stands for: the most similar string, a number with nearly its digits;
-    `None` where there is none."""
+    `None` if no member is similar."""
     if not isinstance(members, Level) or isinstance(value, bool):
         return None
     if isinstance(value, str):

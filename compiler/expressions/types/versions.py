@@ -64,7 +64,7 @@ def _part(part: str) -> str:
 
 
 def text_of(key: str) -> str:
-    """Returns the version of a key, as it was sent."""
+    """Returns the version of a key, in the form that was sent."""
     return key.rpartition(_TEXT)[2]
 
 

@@ -81,7 +81,7 @@ def _texts(problem: NoMoment) -> list[str]:
 
 
 def moment_in(local: datetime, zone: str) -> datetime:
-    """Returns the moment, in UTC, when the clocks of a zone show a time. Raises `NoMoment` if there is none, or two."""
+    """Returns the moment, in UTC, when the clocks of a zone show a time. Raises `NoMoment` if none, or two, fit."""
     at = local.replace(tzinfo=_zone(zone))
     before, after = (at.replace(fold=fold).utcoffset() or timedelta(0) for fold in (0, 1))
     if before == after:
@@ -99,7 +99,7 @@ def moment_in(local: datetime, zone: str) -> datetime:
 
 def shown(micros: int, before: str, after: str, span: Span | None) -> int:
     """Returns the moment when clocks of the zone `after` show what those of `before` show at a moment, in microseconds
-    since 1970. Raises RQ175 if there is none, or two: no tuple with this text could be read."""
+    since 1970. Raises RQ175 if no moment, or two, fit: no tuple with this text could be read."""
     local = (_EPOCH + micros * _MICROSECOND).astimezone(_zone(before)).replace(tzinfo=None)
     try:
         moment = moment_in(local, after)

@@ -243,7 +243,7 @@ def is_scale(unit: str) -> bool:
 
 @remembered
 def difference(unit: str) -> str | None:
-    """Returns the unit of the difference of two values; `None` if there is none, as for decibels.
+    """Returns the unit of the difference of two values; `None` if it does not exist, as for decibels.
 
     Raises `UnknownUnit`.
     """

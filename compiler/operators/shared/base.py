@@ -1,6 +1,6 @@
 """The specification of an operator (theory 1.3, 2.2; paper, section 6).
 
-Over 400 lines, as it is the one list of what a specification may state.
+Over 400 lines, as one class lists all that a specification may state.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Operator(ABC):
     state: ClassVar[Kept | None] = None
     """Its state between epochs; `None` if each output tuple comes from tuples of one epoch."""
     acts_on_output: ClassVar[bool] = False
-    """What inputs close changes its rows and state only by what it closes itself, as with groups."""
+    """Closed regions of inputs change its rows and state only through regions that it closes itself, as with groups."""
     decided_by_tuples: ClassVar[bool] = False
     """A tuple of one input decides a kept one of the other, so that it is kept no longer."""
     merges: ClassVar[bool] = True
@@ -189,7 +189,7 @@ class Operator(ABC):
         return ()
 
     def required(self) -> Expression | None:
-        """Returns the condition that every output tuple satisfies as an input tuple; `None` if there is none."""
+        """Returns the condition that every output tuple satisfies as an input tuple; `None` without one."""
         return None
 
     def arguments(self) -> dict[str, Any]:

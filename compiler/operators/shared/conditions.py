@@ -106,7 +106,7 @@ def _of_bound(operand: Expression, bounds: tuple[Literal, ...], facts: Facts) ->
 
 
 def text_bound(tested: str, bound: str, span: Span | None) -> Diagnostic:
-    """Warning RQ243 about a bound of a string, as it is written, that looks like a version."""
+    """Returns warning RQ243 about a bound of a string, in its written form, that looks like a version."""
     message = f"`{tested}` is a string, and {bound} looks like a version"
     why = ('strings are compared letter by letter: "10.0.0" comes before "2.0.0"',)
     help = f"`{tested}: version` where it is declared compares the numbers between the dots"

@@ -152,7 +152,7 @@ def _usage(function: str) -> str:
 
 
 def _check_counter(counter: Counter, types: Mapping[str, Type]) -> None:
-    """Raises RQ103 for a temporality that is no text, or a start that is no time."""
+    """Raises RQ103 for a temporality that is not a text, or a start that is not a time."""
     if counter.temporality is not None:
         type_ = expressions.type_of(counter.temporality, types)
         if type_ != STRING:

@@ -37,8 +37,8 @@ class Vacancy:
 
     @classmethod
     def of(cls, side: int, scheme: Scheme, facts: Facts, first: str | None = None) -> Vacancy:
-        """Returns that of a scheme. `first`: the name in whose order regions end, by default one that grows as times
-        do."""
+        """Returns that of a scheme. `first`: regions end in the order of this name; by default one that grows as
+        times do."""
 
         def rank(name: str) -> tuple[bool, bool, bool, str]:
             type_ = facts.types[name]
