@@ -245,7 +245,7 @@ class Format(ABC):
     @abstractmethod
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
         """Returns the rows `bad`, a part of `tuples` with more columns, for messages: `raw`, the text; `bytes`,
-        in base64 if they are no UTF-8, or null; `file`, as `InputFile.uri`; `line`; `fault`, the error in a value or
+        in base64 if they are not UTF-8, or null; `file`, as `InputFile.uri`; `line`; `fault`, the error in a value or
         the row as text, or null."""
 
     @abstractmethod

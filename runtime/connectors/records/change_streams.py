@@ -1,4 +1,4 @@
-"""Recognizes lines of a change stream, which tell what became of rows of a database: an update or a delete is no new
+"""Recognizes lines of a change stream, which report changes of rows of a database: an update or a delete is not a new
 tuple (RQ348)."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Parses CSV (RFC 4180): the bounds of records, their fields, and the values of fields.
 
 The first record of a file names the columns. The separator of fields is the most frequent one of `SEPARATORS` in the
-file's first line, outside of quotes; a comma if there is none. A field in double quotes may contain separators, line
+file's first line, outside of quotes; a comma without any. A field in double quotes may contain separators, line
 ends and doubled quotes. Quotes count only if the first one begins the field, the last one precedes a separator or a
 line end, and the record is not longer than `MAX_RECORD`. An unclosed quote therefore affects only its own line.
 

@@ -112,7 +112,7 @@ def _check_columns(file: Path, schema: Any) -> None:
 
 
 _OTHER_TYPES = re.compile(".*(binary|time32|time64|duration|interval|extension|union)")
-"""Arrow's names of types whose values are no values of a tuple."""
+"""Arrow's names of types whose values cannot be values of a tuple."""
 
 
 def _row(location: str, names: Sequence[str], values: Sequence[Any]) -> Entry:

@@ -30,8 +30,8 @@ class Field:
 @frozen
 class FieldNames:
     """The names of fields in a stream. `by_id`: files know a field by its id, else by a name. `names`: key -> name, in
-    the order in which the stream has seen them; `None`: each column has its own name. `by_column`: name of a column ->
-    key, for files without ids. `hidden`: the names that no column has, because attributes of these names are read from
+    the order that the stream has seen them; `None`: each column has its own name. `by_column`: name of a column -> key,
+    for files without ids. `hidden`: the names that no column has, because attributes of these names are read from
     elsewhere.
 
     >>> names = FieldNames.of([Field("1", "1", "a"), Field("2", "2", "b")], by_id=True)

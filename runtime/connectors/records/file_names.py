@@ -12,7 +12,7 @@ _EPOCH = re.compile(r"/epoch=[0-9]+/[^/]+$")
 
 def disorder_note(source: str, paths: Iterable[str], *, by_name: bool) -> str | None:
     """Returns a note on the first two files of tuples whose names differ only in numbers and that are read in the other
-    order; `None` if there are no such files. `paths`: in the order of reading.
+    order; `None` without such files. `paths`: in the order of reading.
 
     Files of a query's output are skipped: their order is that of their names.
     """

@@ -33,8 +33,8 @@ class MarkerLine:
 
     `translate`: converts it to the wire format, over the attributes that exist at its position; `None` if `text` is in
     that format. `partition`: the partition of the topic to which it applies. `next`: the position of the following
-    line, if known. `in_data`: it is among the tuples of a stream that takes markers from a folder only. `begin`: the
-    position of the first marker before it without a tuple in between, from which it holds as well; `None`: its own.
+    line, if known. `in_data`: it is among the tuples of a stream that takes markers from a folder only. `begin`: it
+    holds from this position, that of the first marker before it without a tuple in between; `None`: its own.
     """
 
     kind: str

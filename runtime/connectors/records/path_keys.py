@@ -41,8 +41,8 @@ def may_have_keys(source: Source) -> bool:
 
 
 def keys_in(folder: str, path: str) -> Keys:
-    """Returns the keys of a file below a folder. Of a repeated one the innermost counts. The epochs of an output are no
-    keys."""
+    """Returns the keys of a file below a folder. Of a repeated key the innermost counts. The epochs of an output do
+    not count as keys."""
     inner = path.removeprefix(f"{folder.rstrip('/')}/")
     if inner == path or "=" not in inner:
         return {}

@@ -1,7 +1,7 @@
 """Unfolds lines of JSON: a line for each element of a list or entry of an object, and texts as what they contain.
 
-All other bytes of a line stay as they were written, so that numbers keep their digits. A line that cannot be unfolded
-stays as it is, and is refused like any other.
+All other bytes of a line stay unchanged, so that numbers keep their digits. A line that cannot be unfolded stays
+unchanged, too, and is refused like any other.
 
 >>> steps = [Unfolding("element", ("items",))]
 >>> unfolded('{"id": 7, "items": [{"p": 1.50}, {"p": 2}], "n": null}', steps)
@@ -107,7 +107,7 @@ _NEXT = re.compile(r"[ \t\n\r]*,[ \t\n\r]*(?![\]} \t\n\r])")
 
 
 def _entries(plain: str, at: int) -> Iterator[tuple[str, _Span]]:
-    """Yields the names of an object that begins at a place, as they are written, and where their values are."""
+    """Yields the names of an object that begins at a place, in their written form, and the places of their values."""
     at = _after_blanks(plain, at + 1)
     while plain[at : at + 1] != "}":
         if (name := _NAME.match(plain, at)) is None:

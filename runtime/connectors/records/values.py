@@ -23,8 +23,8 @@ _MAX_EXPONENT = 60
 def value_of_json(type_: Type, value: Any) -> Value:
     """Returns the control-plane value of a JSON value. Raises `ValueError` if it is not of the type.
 
-    Numbers are exact: only doubles are rounded, and a number beyond them is none. A string accepts any value as its
-    text.
+    Numbers are exact: only doubles are rounded, and a number beyond their range is refused. A string accepts any
+    value as its text.
     """
     number = isinstance(value, int | Decimal) and not isinstance(value, bool)
     match type_.name:

@@ -80,7 +80,7 @@ _LEAF = re.compile(r"<([^\s<>/]+)(?:\s[^<>]*?)?(?:/>|>([^<]*)</\1\s*>)", re.ASCI
 
 def root_of(text: bytes) -> tuple[bytes, int]:
     """Returns the name of the element around all others and the end of its opening tag; `b""` and the start of the text
-    if there is no such element. `text`: the beginning of a file, `MAX_PIECE` bytes or all of it.
+    without such an element. `text`: the beginning of a file, `MAX_PIECE` bytes or all of it.
 
     The first element inside it contains elements, and no other element has its name.
     """

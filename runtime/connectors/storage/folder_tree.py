@@ -1,8 +1,8 @@
 """The files of a folder that is looked at again and again. A look costs what is new, however many files are there.
 
 A folder on this machine has a time, which changes with the names in it. If it has not changed, nothing is listed; if it
-has, the names are, and only new ones are looked up. What is written into an old file changes no folder, so that all
-files are looked up now and then, too. A store is only listed as a whole.
+has, the names are, and only new ones are looked up. A line that is added to an old file changes no folder, so
+all files are looked up now and then, too. A store is only listed as a whole.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Paths come in as users write them and are returned in the same form, because the engine gets them too. Every store
 writes a whole file in one step, which makes a commit record atomic. The atomic part of `publish` depends on the store.
-Over 400 lines, as the two stores implement one interface, which is read beside them.
+Over 400 lines, as the two stores implement one interface, which is read together with them.
 """
 
 from __future__ import annotations
@@ -422,7 +422,7 @@ class RemoteStore(Store):
             return self._system.cat_file(path, start=begin, end=end)
         except FileNotFoundError:
             raise
-        except Exception:  # some stores refuse a range behind the end of a file
+        except Exception:  # some stores refuse a range after the end of a file
             if int(self._system.info(path)["size"]) >= end:
                 raise
             return b""

@@ -127,7 +127,7 @@ def made(kind: str, servers: str, own: Mapping[str, Any], module: str = "conflue
 def partitions_of(client: Any, topic: Topic, use: str, seconds: float = SECONDS) -> int:
     """Returns the number of partitions of a topic. `use` ends the message "..., which {use}".
 
-    Raises `DiagnosticError`: RQ444, RQ445 where there is no such topic.
+    Raises `DiagnosticError`: RQ444, RQ445 if the topic does not exist.
     """
     listed = asked(topic.servers, lambda: client.list_topics(topic.name, timeout=seconds))
     of_topic = listed.topics[topic.name]
@@ -147,7 +147,7 @@ def missing(topic: Topic, use: str, error: Any) -> DiagnosticError:
 
 @define(eq=False)
 class TopicState:
-    """What the brokers say about a topic besides its records, by one client that is made at the first question.
+    """Asks the brokers about a topic, apart from its records, by one client that is made at the first question.
 
     `use` ends the message "..., which {use}" for a topic that does not exist (RQ445).
     """
@@ -160,7 +160,7 @@ class TopicState:
     def identity(self) -> str:
         """Returns the id of the topic, which another topic of the same name does not have.
 
-        Raises `DiagnosticError`: RQ442, RQ443, RQ444, RQ445 where there is no such topic.
+        Raises `DiagnosticError`: RQ442, RQ443, RQ444, RQ445 if the topic does not exist.
         """
         topics = library().TopicCollection([self.topic.name])
         try:

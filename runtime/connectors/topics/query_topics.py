@@ -194,7 +194,7 @@ class Topics:
         Raises `DiagnosticError`: RQ444 to RQ447, RQ450.
         """
         assert self.process is not None
-        if self._had_some:  # the epoch that ran since is no time of waiting
+        if self._had_some:  # the epoch that ran since does not count as waiting
             self._heard = time.monotonic()
         answer = self._answer or self.process.take(urgent=True)
         while not answer.done():
@@ -237,7 +237,7 @@ class Topics:
         Raises RQ444 where the brokers send none of them for half a minute.
         """
         late = [name for name, position in self.positions.items() if not position.is_at_end]
-        # After files came, epochs have run: that is no time of waiting.
+        # After files came, epochs have run: that does not count as waiting.
         if late and not self._had_some and time.monotonic() - self._heard > _SILENCE:
             topic = self._topic(late[0])
             message = f"{topic.servers}: no record of `{topic.name}` in {_SILENCE:.0f} seconds"

@@ -125,7 +125,7 @@ def _moment(milliseconds: int, type_: str) -> bytes:
         return b"%d" % milliseconds
     try:
         return b'"%b.%03dZ"' % (_second(milliseconds // 1000), milliseconds % 1000)
-    except OverflowError:  # beyond the year 9999: the number is no timestamp, and the tuple is set aside
+    except OverflowError:  # beyond the year 9999: the number is not a timestamp, and the tuple is set aside
         return b"%d" % milliseconds
 
 

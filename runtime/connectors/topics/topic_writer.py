@@ -103,7 +103,7 @@ class TopicWriter:
         self._producer = self._group = None
 
     def partitions(self) -> int:
-        """Returns the number of partitions. Raises RQ445 where there is no such topic."""
+        """Returns the number of partitions. Raises RQ445 if the topic does not exist."""
         self.connect()
         # The producer's own request would make the brokers create a missing topic, where they do so.
         return partitions_of(self._group, self.topic, _USE)
@@ -202,13 +202,13 @@ def _timed_out() -> Exception:
 
 
 def _in_time(step: Callable[[], Any]) -> None:
-    """Takes a step in a thread. Raises `KafkaException` if it does not end in time; the thread then stays behind."""
+    """Takes a step in a thread. Raises `KafkaException` if it does not end in time; the thread is then left running."""
     done = Future[Any]()
 
     def take() -> None:
         try:
             done.set_result(step())
-        except BaseException as problem:  # is raised by who waits
+        except BaseException as problem:  # is raised in the thread that waits
             done.set_exception(problem)
 
     threading.Thread(target=take, daemon=True).start()

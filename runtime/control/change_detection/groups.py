@@ -73,7 +73,7 @@ def new_series(source: Source, name: str, state: SourceState | None = None) -> S
 
 def announcement(attribute: str, series: Series[Any], jump: Jump[Any], decoded: Affine) -> Alter | ToUnit:
     """Returns the primitive of an accent that announces a jump: of the values before it, if these came from another
-    unit. `decoded`: the function by which earlier accents decode the values."""
+    unit. `decoded`: the function of earlier accents that decodes the values."""
     if jump.came_from is not None:
         return ToUnit(attribute, short(jump.came_from), IDENTITY)
     accent = decoded.inverse()

@@ -54,7 +54,7 @@ class Model:
     `is_exact`: noise is below what counts; `width`: the usual distance of values from their levels; `moves`,
     `magnitudes`: those of levels, and of the logarithms of sizes.
 
-    `start`: the number of the first value that was fitted, from which a period counts.
+    `start`: the number of the first value that was fitted; a period counts from there.
     """
 
     start: int

@@ -34,7 +34,7 @@ WINDOW = 128
 MIN_PAST = 80
 """The minimum number of values before a jump; fewer do not show how far values move without one."""
 LEAST = MIN_PAST + MIN_VALUES
-"""The minimum number of values of a sequence in which a jump can be seen."""
+"""The minimum number of values of a sequence that can show a jump."""
 _STRIDE = 32
 _SLACK = 4
 """The number of values before a proposed place among which the place is looked for again."""
@@ -228,7 +228,7 @@ class Series(Generic[Place]):
     def _explanations(self, decoded: Decoded) -> list[Explanation]:
         """Returns the conversions that explain the latest values, the best one first.
 
-        Where some save much, all values before the place give the null model.
+        If some save much, all values before the place give the null model.
         """
         first = first_changed(self._values)
         window = Window.of(self._values, self._start, self.model(), first)

@@ -68,7 +68,8 @@ _ALIKE = 4.0
 
 
 class Proposal(NamedTuple):
-    """The place in the window from which on a conversion saves most loss; `left`: what it does not save."""
+    """The place in the window where a conversion of all later values saves most loss; `left`: the
+    remaining loss."""
 
     conversion: Conversion
     split: int

@@ -17,7 +17,7 @@ from cedilla.compiler.regions import ANYTHING, Tree, Universe
 from cedilla.runtime.control.descriptions.translation import mapped_into, translate
 
 _MAX_BOXES = 64
-"""Maximum number of boxes that are simplified, and of texts whose regions are told apart; more boxes are written
+"""Maximum number of boxes that are simplified, and of texts whose regions are distinguished; more boxes are written
 unchanged."""
 _MAX_WRITTEN = 10_000
 """Maximum number of accents that describe a box: one for each combination of its ranges."""

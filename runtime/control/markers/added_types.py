@@ -13,7 +13,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 
 
 def narrower_types(state: SourceState, accent: Accent) -> Iterator[Diagnostic]:
-    """Yields RQ366 for an Add of numbers, of which the query sets those aside that its own type does not hold."""
+    """Yields RQ366 for an Add of numbers: the query sets aside those that its own type does not hold."""
     added = accent.primitive
     if not isinstance(added, Add):
         return

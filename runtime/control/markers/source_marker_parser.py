@@ -76,8 +76,8 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
 
 
 def _check_codes(state: SourceState, text: str, error: DiagnosticError) -> None:
-    """Raises `DiagnosticError` RQ463 for a recode of an attribute whose Alters have turned it into doubles, of which
-    `error` says that they are no codes (RQ208)."""
+    """Raises `DiagnosticError` RQ463 for a recode of an attribute whose Alters have turned it into doubles. `error`
+    says that doubles are not codes (RQ208)."""
     if error.diagnostics[0].code == "RQ208" and isinstance(
         node := parse_accent(text).primitive, RecodeAttribute
     ):

@@ -115,7 +115,7 @@ def inverse(source: Source, state: SourceState, accent: StatedAccent) -> tuple[s
         try:
             change = read_epoch_change(state, single) or read_accent(source, state, single)
             back = _inverse(source, state, change)
-        except DiagnosticError:  # what it names is gone
+        except DiagnosticError:  # an attribute that it names is gone
             return None
         if back is None:
             return None

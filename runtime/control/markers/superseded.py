@@ -42,6 +42,6 @@ def with_superseded(state: SourceState, change: Accent | EpochChange) -> SourceS
 
 
 def superseding(state: SourceState, names: Iterable[str], where: Tree) -> SourceState:
-    """Returns the state in which the statements of some attributes are superseded in further tuples."""
+    """Returns the state after the stream has superseded the statements of some attributes in further tuples."""
     more = {name: regions.union(state.notes.superseded.get(name, False), where) for name in names}
     return evolve(state, notes=evolve(state.notes, superseded={**state.notes.superseded, **more}))

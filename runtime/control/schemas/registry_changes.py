@@ -256,7 +256,7 @@ def _ids_in(pattern: patterns.Pattern) -> frozenset[int]:
 
 
 def _inside(fields: Mapping[FieldPath, SchemaField], key: str) -> Mapping[FieldPath, SchemaField]:
-    """Returns the fields inside of an object by their paths there; all if there is none."""
+    """Returns the fields inside of an object by their paths there; all fields without one."""
     inner = {path[1:]: one for path, one in fields.items() if key and path[0] == key and len(path) > 1}
     return {
         path: evolve(one, path=path, earlier=tuple(keys[1:] for keys in one.earlier if keys[0] == key))

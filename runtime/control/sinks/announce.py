@@ -57,7 +57,7 @@ class SinkState:
         return cls(dict(facts.present), types=dict(facts.types), domains=_lists(facts))
 
     def dropped(self, during: Facts) -> dict[str, Tree]:
-        """Returns the regions in which attributes are dropped for readers and in an epoch, without empty ones.
+        """Returns the regions where attributes are dropped for readers and in an epoch, without empty ones.
 
         `during`: the relation's facts with all attributes that tuples of the epoch may have.
         """
@@ -270,7 +270,7 @@ def _punctuations(before: SinkState, after: Facts) -> tuple[tuple[str, ...], Tre
     free = closed_for_readers(after.closed, after.universe)
     boxes = list(simple_boxes(new, fixed, free))
     if any(name in before.scale for box in boxes for name in box):
-        # What is one range of the values that readers see may be several of canonical ones.
+        # One range of the values that readers see may be several ranges of canonical values.
         impossible = regions.union(
             *(regions.complement(fixed[n].members) for n in fixed.keys() - plain.keys())
         )
@@ -384,11 +384,11 @@ def _of_all_values(name: str, gone: Tree, now: Tree, after: Facts) -> Tree:
 
 
 def _unfed(units: Tree, scale: Tree, live: Tree, always: frozenset[str]) -> Tree:
-    """Returns the region in which no tuples come to a relation now and readers know the same units as in `live`.
+    """Returns the region where no tuples come to a relation now and readers know the same units as in `live`.
 
-    Its waiting tuples can go over to new units with the others, so that their Alter does not tell them apart: readers
-    could not take it after an Add of an attribute by which it does (RQ467). `always`: the attributes that all tuples
-    have.
+    Its waiting tuples can go over to new units with the others, so that their Alter does not distinguish them: readers
+    could not take it after an Add of an attribute that distinguishes them (RQ467). `always`: the attributes of
+    all tuples.
     """
     unfed = [regions.complement(regions.defined(name)) for name in always & regions.attributes(live)]
     if (region := _without_feeder(units)) is not False:

@@ -84,7 +84,7 @@ def next_functions(units: Tree, scale: Tree, earlier: Tree) -> Tree:
 
 
 def told_apart(name: str, after: Facts) -> Tree:
-    """Returns the histories of the cells that descriptions of an attribute's own Alter can tell apart (G23).
+    """Returns the histories of the cells that descriptions of an attribute's own Alter can distinguish (G23).
 
     Tuples with every value of the attribute feed such a cell. If those with `x > 5` have a function and the others have
     gone further, the cell has what both have; it stays only where they share nothing new (D2).

@@ -23,7 +23,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 def check_apart(state: SourceState, accent: Accent) -> None:
     """Raises `DiagnosticError` RQ239 if an accent has made tuples alike. `state`: after it."""
     if isinstance(accent.primitive, Drop) or accent.primitive.layer in (Layer.NAME, Layer.PLACE):
-        return  # values and sentinels stay as they are written
+        return  # values and sentinels keep their written form
     changed = accent.primitive.attribute
     for name, tree in state.sentinels.here.items():
         if changed != name and changed not in regions.attributes(tree):

@@ -16,7 +16,7 @@ from cedilla.runtime.control.sources.text_forms import paths_of
 
 def columns_of(source: Source, state: SourceState, keys: Collection[str] = ()) -> Columns:
     """Returns the columns of a source of change events. A column that an accent drops, of any rows, may be missing.
-    `keys`: those in the paths of files, which are no columns."""
+    `keys`: those in the paths of files, which are not columns."""
     if not source.changes:
         return NO_COLUMNS
     paths = paths_of(source, state)

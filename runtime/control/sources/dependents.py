@@ -1,6 +1,6 @@
 """The trees of a source that describe tuples by an attribute: what an Add, a Drop or an edit must ask for (theory 2.5).
 
-They are of two families: over canonical values, and over values as they are written.
+They are of two families: over canonical values, and over values in their written form.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 
 
 def by_canonical(state: SourceState, name: str) -> Iterator[tuple[str, Tree]]:
-    """Yields the other attributes whose tuples an attribute tells apart, each with a tree over canonical values: its
+    """Yields the other attributes whose tuples an attribute distinguishes, each with a tree over canonical values: its
     leaves say how tuples are read."""
     for other in {*state.units, *state.codes, *state.bent}:
         # Conditions of codes and functions are those of histories, which are at hand.
@@ -26,7 +26,7 @@ def by_canonical(state: SourceState, name: str) -> Iterator[tuple[str, Tree]]:
 
 
 def by_written(state: SourceState, name: str) -> Iterator[tuple[str, Tree]]:
-    """Yields the same with trees over values as they are written."""
+    """Yields the same with trees over values in their written form."""
     for trees in (state.original, state.sentinels.here):
         for other, tree in trees.items():
             yield from _others(name, other, tree)

@@ -1,4 +1,4 @@
-"""What a source remembers of its markers besides what they do to tuples."""
+"""Notes of a source about its markers, apart from their effect on tuples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Notes:
 
     `added_units`: the unit of canonical values that an Add names; `named_units`: the units that accents name.
     `undeclared`: for attributes of skipped markers, the first accent that changed how values are written, else empty.
-    `superseded`: for attributes that the query's accents change, the tuples of which the stream has sent some since.
+    `superseded`: for attributes that the query's accents change, the tuples of later accents of the stream.
     """
 
     alters: tuple[Altered, ...] = ()

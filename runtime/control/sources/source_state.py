@@ -136,7 +136,7 @@ class SourceState:
 
     @property
     def decoded(self) -> frozenset[str]:
-        """Returns the attributes of which raw values may differ from canonical ones."""
+        """Returns the attributes whose raw values may differ from canonical ones."""
         return frozenset((*self.original, *self.sentinels.here))
 
     def facts(self) -> Facts:

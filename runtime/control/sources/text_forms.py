@@ -42,7 +42,7 @@ def _instead_of_outer_keys(
 
 
 def usual_form(type_: Type) -> str:
-    """Returns the form of texts of which nothing says another one."""
+    """Returns the form of texts, unless an accent or a declaration gives another."""
     return "UTC" if type_.name == "timestamp" else "."
 
 

@@ -166,8 +166,8 @@ class Decoder:
         """Yields the accents before a position, the latest first: primitive, match, and the tuple with it
         undone.
 
-        It also undoes what was before an attribute's last Add: earlier descriptions are about the values as they
-        were written then. The engine accepts the Add only if all is undone by then, or if nothing depends on
+        It also undoes what was before an attribute's last Add: earlier descriptions are about the values in the
+        form of that time. The engine accepts the Add only if all is undone by then, or if nothing depends on
         it (RQ467).
 
         `row`: the tuple with its values at the position, by the names of attributes.

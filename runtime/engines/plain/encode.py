@@ -21,7 +21,7 @@ from cedilla.runtime.engines.plain.values import write_value
 
 def encoded_row(row: Row, sink: SinkState, start: Facts, after: Facts, dropped: Mapping[str, Tree]) -> Row:
     """Returns a row in the units that the sink has announced. `start`, `after`: the relation's facts when the query
-    began and now. `dropped`: the regions in which values are left out. Raises `DiagnosticError` RQ310 for a number
+    began and now. `dropped`: the regions where values are left out. Raises `DiagnosticError` RQ310 for a number
     whose digits the written type does not keep."""
     result: Row = {}
     row = _without_dropped(row, dropped)

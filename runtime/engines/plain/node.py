@@ -136,7 +136,7 @@ class Node:
 
     def closed(self, inputs: tuple[Facts, ...], *, has_new: bool) -> Tree:
         """Returns the region of output tuples that never come again, as the state shows: the regions that an input has
-        closed and of which nothing is kept (E5, J1). `has_new`: tuples came."""
+        closed and whose tuples are not kept (E5, J1). `has_new`: tuples came."""
         closed = tuple(facts.closed for facts in inputs)
         # Else nothing is vacant that was not.
         if closed != self._closed_before or (has_new and self.operator.decided_by_tuples):

@@ -334,7 +334,7 @@ class Reference:
             return {
                 e.name: self._output(e, rows[e.relation], None, facts[e.relation]) for e in self.plan.emits
             }
-        if unmarked:  # what the markers of the epoch before have added or dropped is not of this one
+        if unmarked:  # Adds and Drops of the epoch before are not of this one
             states = {name: state.next_epoch() for name, state in states.items()}
         during = derive(self.plan, {n: s.facts_during(began[n]) for n, s in states.items()}, self.state_facts)
         state_facts, final = held_drops(self, during)

@@ -95,10 +95,10 @@ TREE_FILE = 500
 """Minimum number of points of a tree of a commit record to have its own file ..."""
 
 TREE_FILE_CELLS = 64
-"""... or of cells, each of which may have a long history, ..."""
+"""... or of cells, because each may have a long history, ..."""
 
 TREE_FILE_PIECES = 16
-"""... which is rewritten if it has at least so many pieces and one is another, ..."""
+"""... which is rewritten if it has at least this number of pieces and one is another, ..."""
 
 TREE_FILE_SHARE = 50
 """... or if more than one in this number of points has changed."""

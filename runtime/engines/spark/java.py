@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 MINIMUM = 17
-"""The oldest Java that Spark 4 runs on, and the version that is installed if there is none."""
+"""The oldest Java that Spark 4 runs on, and the version that is installed if Java is missing."""
 
 _BY_HAND = f"install Java {MINIMUM} or newer by hand and set JAVA_HOME"
 _INSTALLING = (
@@ -143,7 +143,7 @@ def _looked_at() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the Java home that Spark will use, after installing one if requested. Returns 1 if there is none."""
+    """Prints the Java home that Spark will use, after installing one if requested. Returns 1 without one."""
     parser = argparse.ArgumentParser(
         prog="python -m cedilla.runtime.engines.spark.java", description=main.__doc__
     )

@@ -24,10 +24,10 @@ _STDERR = 2
 
 @define(eq=False)
 class LastWords:
-    """What is to be said if this process ends at once.
+    """Prints last words if this process ends at once.
 
     `of_epoch`: returns two texts for the last committed epoch, one after a lack of memory and one after any other end.
-    It is called at the start only, for none and for one in whose place the other process writes the number.
+    It is called at the start only: without an epoch, and with a number that the other process replaces by the real one.
     """
 
     of_epoch: Callable[[int | None], Sequence[str]]
@@ -37,7 +37,7 @@ class LastWords:
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Has the words said if the process ends inside of the context. Python's own messages stay as they are."""
+        """Prints the words if the process ends inside of the context. Python's own messages stay unchanged."""
         if _is_own(sys.stderr) and _is_own(sys.__stderr__):
             self._begin()
         try:

@@ -24,7 +24,7 @@ _TRACE = re.compile(rb"stack backtrace:|note: |skipping backtrace|\s+\d+: |\s+at
 """Lines that may follow a reason."""
 _STDERR = 2
 PLACE = 10**18 + 7
-"""The number in texts in whose place is that of the last committed epoch."""
+"""The number in texts that the number of the last committed epoch replaces."""
 
 
 class Words:
@@ -46,7 +46,7 @@ class Words:
                     self._texts = texts
 
     def text(self, *, no_memory: bool) -> str | None:
-        """Returns what is to be said; `None` for nothing. A line of a log has the time of now."""
+        """Returns the words to print; `None` for nothing. A line of a log has the present time."""
         if not self._texts:
             return None
         before, after = self._texts[:2], self._texts[2:]

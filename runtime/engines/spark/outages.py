@@ -68,7 +68,7 @@ def lost_server(problem: BaseException) -> DiagnosticError | None:
 
 GOES_ON = "run the query again: the run continues after the last commit"
 _ENDING = 1.0
-"""Seconds in which the end of a killed process shows."""
+"""Seconds until the end of a killed process shows."""
 
 
 def lost_java(session: SparkSession) -> DiagnosticError | None:

@@ -41,7 +41,7 @@ def _listing(files: Listing | Iterable[FoundFile]) -> Listing:
 
 @frozen
 class Found:
-    """Files of a stream, and of its folder of markers, some of which may be known.
+    """Files of a stream, and of its folder of markers; some of them may be known.
 
     `stop`: a file of tuples that is not to be read yet, nor anything that comes after it; `by_name`: the order of
     names, if that is declared; `is_whole`: `data` has all files of the folder.
@@ -63,7 +63,7 @@ class Arrivals:
     """It may not be done."""
     _known: dict[str, KnownFiles] = field(init=False)
     _seen: dict[tuple[str, bool], Seen] = field(init=False, factory=dict[tuple[str, bool], Seen])
-    """What the last look at the tuples, and at the markers, of a stream has left."""
+    """The result of the last look at the tuples, and at the markers, of a stream."""
     _found_out: dict[str, dict[str, ReadFile]] = field(init=False, factory=dict[str, dict[str, ReadFile]])
     """The findings of a look at paths that were read."""
     _last_names: dict[str, tuple[str, bool]] = field(init=False, factory=dict[str, tuple[str, bool]])

@@ -38,7 +38,7 @@ _SCRATCH = "scratch"
 
 class Checkpoint:
     """The folder of a query's commits; `CHECKPOINT/state` belongs to the state, `CHECKPOINT/files` to `Arrivals`.
-    `is_watched`: `status`, metrics and the live page may look at it; nobody can at one that goes with its run."""
+    `is_watched`: `status`, metrics and the live page may look at it; they cannot if it is deleted with its run."""
 
     def __init__(
         self, files: Files, path: str, ownership: Ownership | None = None, *, is_watched: bool = True
@@ -51,7 +51,7 @@ class Checkpoint:
         self.path = path.rstrip("/")
         self.documents = SealedFiles(files, self.path)
         self.streams: tuple[str, ...] = ()
-        """The streams in the order in which runs read them."""
+        """The streams in the order that runs read them."""
         self.folders = KnownFolders(self.path)
         self.notes: tuple[str, ...] = ()
         """Messages to the user."""
@@ -96,7 +96,7 @@ class Checkpoint:
         return commit
 
     def _gone_on(self, plan: Plan, plans: StoredPlans, last: Commit, on_edited: OnEdited) -> Commit:
-        """Returns the last commit, or the one from which an edited query continues."""
+        """Returns the last commit, or the one where an edited query continues."""
         stored = plans.in_force(last.epoch)
         self.streams = plans.streams
         is_same = stored.is_of(plan)
@@ -140,10 +140,10 @@ class Checkpoint:
         files: Mapping[str, Sequence[InputFile]],
         done: Mapping[str, Progress] = MappingProxyType({}),
     ) -> dict[str, list[InputFile]]:
-        """The files of a batch in the order in which they were first seen.
+        """Returns the files of a batch in the order of their first appearance.
 
         A file that is mended after a bad marker keeps its place, whatever its modification time says then. Files that
-        are not `done` are as they are now. Raises `DiagnosticError` RQ452 as `present_files`.
+        are not `done` have their present length and time. Raises `DiagnosticError` RQ452 as `present_files`.
         """
         ordered = {name: list(of_source) for name, of_source in files.items()}
         self._batch_after, self._since = self._epoch, {}

@@ -37,8 +37,8 @@ class CheckpointFolder:
 def read_checkpoint(path: str) -> CheckpointFolder:
     """Returns a checkpoint as its last commit has left it.
 
-    Raises `DiagnosticError`: RQ411 where there is no checkpoint or it cannot be read, RQ430 or RQ431 where its store
-    cannot be reached, RQ451 or RQ478 where something of it is gone or damaged.
+    Raises `DiagnosticError`: RQ411 if the checkpoint does not exist or cannot be read, RQ430 or RQ431 if its store
+    cannot be reached, RQ451 or RQ478 if a part of it is gone or damaged.
     """
     local = local_path(path)
     documents = SealedFiles(Files(), path.rstrip("/") if local is None else str(local))

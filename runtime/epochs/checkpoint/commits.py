@@ -42,7 +42,7 @@ class Progress:
 class Commit:
     """All that the next epoch builds on, and what has been counted since the first.
 
-    `counters`: code -> rejected tuples; `read`: source -> tuples that were none of them; `written`: output -> tuples.
+    `counters`: code -> rejected tuples; `read`: source -> tuples that were not rejected; `written`: output -> tuples.
     `suspects`: source -> the record of its watch, as JSON values (`monitor_record`). `time`: when it was committed;
     `engine`: what ran the epoch. `topics`: how far topics are read (`topics.Read`). `inferred`: source ->
     attribute that `set drift = infer` has added -> the epoch that did. `removed`: the sources that edits have removed.

@@ -77,8 +77,8 @@ class EpochEntry:
 
 @define(eq=False)
 class Journal:
-    """The journal of the runs on a checkpoint. Without a path nobody can see it: there is none, or it could not be
-    written."""
+    """The journal of the runs on a checkpoint. A journal without a path is not shown: it does not exist, or could not
+    be written."""
 
     files: Files
     path: str | None = None

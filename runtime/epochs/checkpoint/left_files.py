@@ -1,4 +1,5 @@
-"""The files that are left of a batch, as they are now: a run that continues it may find them mended, moved or gone."""
+"""The files that are left of a batch, in their present state: a run that continues it may find them mended, moved or
+gone."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def present_files(
 ) -> dict[str, list[InputFile]]:
     """Returns the files of a batch, by source; those that are not `done` with their present lengths, times and bytes.
 
-    A mended file counts as it is. If files are gone, those that have moved are found by their bytes. Raises
+    A mended file counts in its new form. If files are gone, those that have moved are found by their bytes. Raises
     `DiagnosticError` RQ452 if a file that is read in part has moved, and another one is in its place.
     """
     result: dict[str, list[InputFile]] = {}

@@ -131,7 +131,7 @@ def _owned(files: Files, path: str, checkpoint: str, lock_name: str, name: str) 
 
 
 def _read(files: Files, record: str) -> Owner | None:
-    """The owner by its record; `None` where there is none, or where it is damaged: nothing else depends on it."""
+    """Returns the owner by its record; `None` without a record, or if it is damaged: nothing else depends on it."""
     if not files.exists(record):
         return None
     try:
@@ -157,7 +157,7 @@ def has_ended(files: Files, checkpoint: str, owner: Owner) -> bool:
 
 
 def run_state(files: Files, checkpoint: str, owner: Owner | None) -> str:
-    """Returns `running`, `stopped` if there is no run or it has ended by itself, else `died`, which only its own
+    """Returns `running`, `stopped` without a run or if it has ended by itself, else `died`, which only its own
     machine knows; elsewhere `on another host`."""
     if owner is None or has_ended(files, checkpoint, owner):
         return "stopped"
@@ -188,7 +188,7 @@ def _is_another(owner: Owner) -> bool:
 
 
 _CLOCKS_APART = 5
-"""Seconds by which two clocks of a machine may differ."""
+"""The greatest difference of two clocks of a machine, in seconds."""
 
 
 def _is_there(process: int) -> bool:

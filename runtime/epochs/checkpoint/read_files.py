@@ -30,7 +30,7 @@ class ReadFile:
 
     @property
     def key(self) -> object:
-        """What tells its bytes from others of its length: the fingerprint, or a pair of time and name."""
+        """Distinguishes its bytes from others of its length: the fingerprint, or a pair of time and name."""
         return self.fingerprint or (self.modified, name_of(self.path))
 
     @classmethod

@@ -1,7 +1,7 @@
 """Recognises the files of a listing: those that were read, and since then were moved, rotated, copied or overwritten.
 
-A listing gives paths, lengths and times. Where these are not the recorded ones, fingerprints decide, so files that stay
-cost nothing. What was read is known by its bytes; a path only says where it was.
+A listing gives paths, lengths and times. If these are not the recorded ones, fingerprints decide, so files that stay
+cost nothing. A file that was read is known by its bytes; a path only says where it was.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ Told = dict[str, Looked]
 
 @frozen(eq=False)
 class Seen:
-    """What a look has left for the next one. `mark`: of its listing; `open`: the listed files that had no record, or
-    another one; `lost`: the recorded paths that are not there, those that went last at the end, `None` if nobody has
-    asked."""
+    """The result of a look, for the next one. `mark`: of its listing; `open`: the listed files that had no record, or
+    another one; `lost`: the recorded paths that are not there, those that went last at the end, `None` before the
+    first question."""
 
     mark: object
     open: tuple[FoundFile, ...]

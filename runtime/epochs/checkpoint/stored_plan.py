@@ -48,7 +48,7 @@ class StoredPlan:
 
 @frozen
 class StoredPlans:
-    """The content of `plan.json`: the plans, oldest first, and the streams in the order in which runs read them: those
+    """The content of `plan.json`: the plans, oldest first, and the streams in the order that runs read them: those
     of the first plan, then those that edits have added."""
 
     plans: tuple[StoredPlan, ...] = field(converter=tuple)

@@ -43,7 +43,7 @@ class Times:
 
     @classmethod
     def of(cls, least: Any, greatest: Any) -> Times:
-        """Returns exact times of numbers; infinities and NaN as they are."""
+        """Returns exact times of numbers; infinities and NaN unchanged."""
         odd = isinstance(least, float) and not isfinite(least)
         return cls(least if odd else Fraction(least), None if greatest is None else Fraction(greatest))
 
@@ -53,8 +53,8 @@ class Beats:
     """The effect of a heartbeat in an epoch.
 
     `closed`: the regions that are closed at its end; `late`: the number of a file with tuples that are late by the
-    epoch's earlier files -> the least time that is not; `reached`: the greatest time of a file of which the epoch
-    reads only the beginning; `latest`: the greatest time so far; `moved_in`: the number of its file, `None` if an
+    epoch's earlier files -> the least time that is not; `reached`: the greatest time of a file if the epoch reads
+    only its beginning; `latest`: the greatest time so far; `moved_in`: the number of its file, `None` if an
     earlier epoch has read it.
     """
 

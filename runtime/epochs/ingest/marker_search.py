@@ -42,7 +42,7 @@ class MarkerSearch:
         return self._look(slices)
 
     def prefetch(self, slices: Mapping[str, Slice]) -> Future[dict[str, Slice]] | None:
-        """Starts to scan slices in the background; returns `None` if there are none."""
+        """Starts to scan slices in the background; returns `None` without slices."""
         self._ahead = (slices, self.jobs.prefetch(partial(self._look, slices))) if slices else None
         return None if self._ahead is None else self._ahead[1]
 

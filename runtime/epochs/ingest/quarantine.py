@@ -58,7 +58,7 @@ class Quarantine:
     checkpoint: str
     run: int
     of_states: frozenset[str] = frozenset()
-    """The sources of which only the last states are tuples."""
+    """The sources whose last states alone are tuples."""
     _aside: list[str] = field(init=False, factory=list[str])
     """The sources with rejected lines in the epoch that is to be committed."""
     _told: set[str] = field(init=False, factory=set[str])

@@ -83,7 +83,7 @@ class Slice:
 
     @property
     def read_to_the_end(self) -> Numbered:
-        """Returns the files of which it has the last lines, by their numbers."""
+        """Returns the files whose last lines it has, by their numbers."""
         low, high = self.between
         ends = range(file_of(low), file_of(high) if self.high is not None else len(self.files))
         return {number: file for number, file in self.numbered.items() if number in ends}

@@ -116,7 +116,7 @@ def _keys(files: Files, file: InputFile, form: str, paths: Collection[FieldPath]
 
 
 def _columns(files: Files, file: InputFile, format_: Format) -> list[str] | None:
-    """Returns the columns of a Parquet file except those of markers; `None` if there are no others."""
+    """Returns the columns of a Parquet file except those of markers; `None` without others."""
     try:
         with damage_told():
             schema = read_metadata(files, file.path).schema.to_arrow_schema()

@@ -163,7 +163,7 @@ def _changed(
     columns: Columns,
     results: Mapping[str, _Computed],
 ) -> DataFrame:
-    """Returns the groups of which tuples came in this epoch, each with all that has come so far."""
+    """Returns the groups with tuples in this epoch, each with all its tuples so far."""
     came = new.withColumn(_NEW, F.col(column(_TUPLES)))
     if old is None:
         return came
@@ -175,7 +175,7 @@ def _changed(
 
 
 def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFrame) -> DataFrame:
-    """Returns the rows of an aggregate over count windows. A group passes as soon as it has all its tuples. State has
+    """Returns the rows of an aggregate over count windows. A group passes at its last tuple. State has
     one open group for each key, and is rewritten at every change."""
     name = operator.name
     (source,) = epoch.inputs(name)

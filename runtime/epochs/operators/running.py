@@ -265,7 +265,7 @@ def _over_length(
 
 def _added_up(value: Column, frame: WindowSpec) -> Column:
     """Returns the sum of the doubles of a frame. Sail subtracts what leaves a frame, which loses the digits of small
-    numbers beside great ones, and never gets rid of NaN and infinities."""
+    numbers next to great ones, and never gets rid of NaN and infinities."""
     values = F.filter(F.collect_list(value).over(frame), F.isnotnull)
     return F.when(F.count(value).over(frame) > 0, F.aggregate(values, F.lit(0.0), lambda total, x: total + x))
 

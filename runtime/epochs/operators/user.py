@@ -180,7 +180,7 @@ def check_functions(plan: Plan) -> None:
 
 
 def function_of(operator: User) -> Function:
-    """Returns the function of an operator. Raises `DiagnosticError` RQ407 if there is none. Python searches the working
+    """Returns the function of an operator. Raises `DiagnosticError` RQ407 without one. Python searches the working
     directory last."""
     name, _, attribute = operator.function.partition(":")
     if (here := str(Path.cwd())) not in sys.path:

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from cedilla.runtime.epochs.operators.epoch import Epoch
 
 Kept = Callable[[Vacancy], DataFrame | None]
-"""The rows of an input, at the end of the epoch, that may still come out; `None` if there are none."""
+"""The rows of an input, at the end of the epoch, that may still come out; `None` without such rows."""
 
 
 def report_vacant(epoch: Epoch, operator: Operator, kept: Kept) -> None:
     """Reports the output tuples that never come again, because an input has closed them and state keeps nothing of
     them.
 
-    Runs one Spark job, in epochs where something that reads the output could be told by it what it does not know.
+    Runs one Spark job, in epochs where the result may be new to a reader of the output.
     """
     name, inputs = operator.name, epoch.inputs(operator.name)
     vacant = epoch.state_facts.get(name, NO_STATE).closed
@@ -76,7 +76,7 @@ def _useful(
 def _readers(plan: Plan, operator: Operator) -> frozenset[str]:
     """Returns the relations whose closed regions have an effect: of outputs, and inputs of operators with state.
 
-    What an aggregate over windows reads, for example, has none before it closes a window.
+    The input of an aggregate over windows, for example, has none before it closes a window.
     """
     acting = (o for o in plan.operators if o.stateful and not o.acts_on_output and o is not operator)
     return frozenset(emit.relation for emit in plan.emits).union(*(o.inputs for o in acting))

@@ -49,8 +49,8 @@ class Options:
     `sources`, `sinks`: name -> path, which may be a `pathlib.Path`. `settings`: those of the query; `conf`: those of
     Spark. `yes`: confirms that an edited query continues from its checkpoint. `approve`: asks at the terminal
     about edits, and about kinds of changes that `set changes` does not take. `engine`: Spark by default, or the
-    embedded engine if there is no Java. `remote`: the address of a Spark Connect server, `sc://HOST:PORT`.
-    `allow_modules`: modules, or packages, that user operators may load. `allow_paths`: folders in which the query may
+    embedded engine without Java. `remote`: the address of a Spark Connect server, `sc://HOST:PORT`.
+    `allow_modules`: modules, or packages, that user operators may load. `allow_paths`: folders where the query may
     read and write, in addition to its own and the working directory.
     """
 

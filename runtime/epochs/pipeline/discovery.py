@@ -57,7 +57,7 @@ def drive(
     )
 
     if (last := last_batch(executor.files, executor.checkpoint.path)) is not None:
-        executor.process(last.number, {}, interrupted)  # what is left of it
+        executor.process(last.number, {}, interrupted)  # the rest of it
     arrivals = Arrivals(executor.checkpoint)
 
     def take(listed: Mapping[str, Found]) -> bool:

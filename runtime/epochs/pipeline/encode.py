@@ -41,7 +41,7 @@ def encoded(
     there would be no column at all. `emit`: the sink's name, under which large tables of points are cached. `around`:
     returns a region around its rows.
 
-    After an edit a relation may lack attributes by which the sink announced units: its tuples are undefined on them.
+    After an edit a relation may lack attributes that the sink named in its units: its tuples are undefined on them.
     """
     if during is not None:
         frame = _without_dropped(frame, facts.types, sink.dropped(during), emit)
@@ -74,7 +74,7 @@ def _without_dropped(
     frame: DataFrame, types: Mapping[str, Type], dropped: Mapping[str, Tree], emit: str
 ) -> DataFrame:
     """Leaves out values inside announced Drops. Readers evaluate conditions without these values: those of other
-    attributes' functions, and those by which further attributes exist, which are then left out, too."""
+    attributes' functions, and those that decide whether further attributes exist. These are then left out, too."""
     changed = dropped.keys()
     for _ in dropped:
         lookups = Lookups(Tables.of(frame.sparkSession), types, {})

@@ -26,7 +26,7 @@ def failures_told(session: SparkSession | None = None) -> Iterator[None]:
     """
     try:
         yield
-    except (DiagnosticError, BrokenPipeError):  # whoever reads the output has gone
+    except (DiagnosticError, BrokenPipeError):  # the reader of the output has gone
         raise
     except Exception as problem:
         if (diagnostic := _told(problem, session)) is None:

@@ -15,7 +15,7 @@ from cedilla.runtime.epochs.checkpoint.commits import Progress
 More = Callable[[], Mapping[str, Sequence[InputFile]]]
 """The files of streams that have come since a batch was made, or since it was asked last; it does not wait for any."""
 _SECONDS = 10.0
-"""The time in which files are added to a batch. Tables are looked at between batches, and the list of files is written
+"""The seconds while files are added to a batch. Tables are looked at between batches, and the list of files is written
 each time."""
 
 

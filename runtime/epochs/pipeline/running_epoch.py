@@ -100,7 +100,7 @@ class RunningEpoch:
 
 @frozen(eq=False)
 class EpochStarter:
-    """Plans epochs and starts their jobs; what they come to is committed by the executor."""
+    """Plans epochs and starts their jobs; the executor commits the results."""
 
     spark: SparkSession
     plan: Plan
@@ -348,7 +348,7 @@ class EpochStarter:
         sink: SinkState,
         frame: DataFrame | None,
     ) -> Encoded:
-        """Returns the encoded tuples of an output, and their columns; `None` if there are none."""
+        """Returns the encoded tuples of an output, and their columns; `None` without tuples."""
         if frame is None:
             return None, {}
         facts = epoch.after[emit.relation]

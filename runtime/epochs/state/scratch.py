@@ -15,7 +15,7 @@ from cedilla.runtime.engines.spark.columns import Columns, struct_of
 def materialized(rows: DataFrame, columns: Columns, path: str, until: ExitStack) -> DataFrame:
     """Computes rows now, and returns a frame that reads them from a folder, which is deleted with `until`.
 
-    `columns`: of the rows. If there are no rows, the result is the given frame, because engines write no file then.
+    `columns`: of the rows. Without rows the result is the given frame, because engines write no file then.
     """
     files, spark = Files(), rows.sparkSession
     target = files.for_engine(path)

@@ -86,7 +86,7 @@ def simulate_command(query: str, options: Options, end: bool, watch: bool) -> No
 def _watch(query: str, options: Options, console: Console) -> None:
     """Shows a preview of a query's file, and again after each change, until Ctrl-C. With --once, shows it once.
 
-    Raises `UsageError` for a query that is no file.
+    Raises `UsageError` for a query that is not a file.
     """
     from cedilla.runtime.tools.inspect.preview import watched
 

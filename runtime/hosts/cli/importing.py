@@ -86,8 +86,8 @@ def otel_schema_command(
 ) -> None:
     """Import a telemetry schema of OpenTelemetry: new names of metrics and attributes, by version.
 
-    FILE is a schema in YAML, format 1.0 or 1.1, such as https://opentelemetry.io/schemas/1.44.0 serves. What it does
-    not say, such as a unit that changed with a name, is a warning, and a remark in the output.
+    FILE is a schema in YAML, format 1.0 or 1.1, such as https://opentelemetry.io/schemas/1.44.0 serves. If it leaves
+    something open, such as a unit that changed with a name, there is a warning, and a remark in the output.
     """
     from cedilla.runtime.tools.importing.telemetry import import_schema
     from cedilla.runtime.tools.importing.telemetry_files import read_file, read_schema

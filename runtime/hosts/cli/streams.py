@@ -1,4 +1,4 @@
-"""Commands about one stream, none of which starts an engine: validate, canonize, suspect, accent, read."""
+"""Commands about one stream, which start no engine: validate, canonize, suspect, accent, read."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def validate_command(
     """Say whether a stream is valid: its markers, and its tuples by them. Exit status 1 if not. Starts no engine.
 
     STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a table of Delta or Iceberg, `-`, or a topic,
-    HOST:PORT/TOPIC, each partition of which is a stream.
+    HOST:PORT/TOPIC; each of its partitions is a stream.
     """
     from cedilla.runtime.tools.stream_tools.validate import Verdict, validate, verdict_json, verdict_text
 
@@ -96,7 +96,7 @@ def suspect_command(
     """Look for changes of unit that no accent announces, and propose the accents. Exit status 1 if there are any.
 
     STREAM is a file in JSON Lines, CSV, Parquet or XML, a folder of them, a table of Delta or Iceberg, `-`, or a topic,
-    HOST:PORT/TOPIC, each partition of which is a stream. Starts no engine.
+    HOST:PORT/TOPIC; each of its partitions is a stream. Starts no engine.
     """
     from cedilla.runtime.tools.stream_tools.groupings import Search, groupings_of
     from cedilla.runtime.tools.stream_tools.suspect import diagnostic, suspect_json
@@ -156,8 +156,8 @@ def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
     """Write markers at the end of a stream, after a check that they are right there. Starts no engine.
 
     STREAM is a file in JSON Lines, or a folder, into which a file is written, of Parquet if its files are; with
-    --markers the file goes there. Or it is a topic, HOST:PORT/TOPIC, each partition of which gets them, or one,
-    HOST:PORT/TOPIC/NUMBER.
+    --markers the file goes there. Or it is a topic, HOST:PORT/TOPIC, and each partition gets them, or one
+    partition, HOST:PORT/TOPIC/NUMBER.
     MARKER is an accent, `[[s = 2, unit(t, degC)]]`, or a punctuation, `[ts < 60]`.
     """
     from cedilla.runtime.tools.produce.stream import Stream as Sender

@@ -92,8 +92,8 @@ def stage(
 
 
 def write_spark(frame: Any, folder: Path) -> None:
-    """Writes a DataFrame of Spark as Parquet files whose names order its rows. The settings of its session are as they
-    were afterwards."""
+    """Writes a DataFrame of Spark as Parquet files whose names order its rows. The settings of its session are
+    restored afterwards."""
     from cedilla.runtime.engines.spark.settings import changed_settings
 
     with changed_settings(frame.sparkSession, _WRITTEN):

@@ -33,7 +33,7 @@ _LENGTH = re.compile(rb"content-length:[ \t]*([0-9]{1,10})[ \t]*\r?\n", re.IGNOR
 
 
 class Protocol(LanguageServerProtocol):
-    """The protocol of pygls, which answers an error to a message that is none."""
+    """The protocol of pygls, which answers an invalid message with an error."""
 
     def take(self, body: bytes) -> None:
         """Handles one message."""
@@ -79,7 +79,7 @@ class Protocol(LanguageServerProtocol):
             return self._converter.structure(
                 {"params": None, **message}, self.get_message_type(method) or fallback
             )
-        except Exception as wrong:  # what the conversions of any type raise
+        except Exception as wrong:  # the conversion of any type may raise any error
             raise JsonRpcInvalidParams(f"wrong parameters of {method}") from wrong
 
     def _send_handler_result(self, future: Future[Any], *, msg_id: int | str) -> None:
@@ -109,7 +109,7 @@ class Writer:
 
 
 def messages(stream: BinaryIO) -> Iterator[bytes]:
-    """Yields the messages of a stream. Raises `DiagnosticError` RQ502 for bytes that are none."""
+    """Yields the messages of a stream. Raises `DiagnosticError` RQ502 for bytes that are not a message."""
     while (length := _length(stream)) is not None:
         body = stream.read(length)
         if len(body) < length:

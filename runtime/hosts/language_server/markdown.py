@@ -6,7 +6,7 @@ import re
 
 from cedilla.grammar.diagnostics.printable import one_line, printable
 
-# A text may stand at the begin of a line, where some signs begin lists and headings.
+# A text may begin a line, where some signs begin lists and headings.
 _MEANING = re.compile(r"[\\`*_{}\[\]<>|~&!@]|#|^[+-]|(?<=^\d)[.)]|(?<=\w):(?=//)|(?<=www)\.", re.IGNORECASE)
 """Signs of Markdown, and those that make an address a link without any."""
 

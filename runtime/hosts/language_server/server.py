@@ -112,7 +112,7 @@ def is_stream(uri: str) -> bool:
 
 
 def file_text(uri: str) -> str:
-    """Returns the text of a file that is not open. Raises `JsonRpcInvalidParams` where there is none."""
+    """Returns the text of a file that is not open. Raises `JsonRpcInvalidParams` if it does not exist."""
     path = _path(uri)
     try:
         if path.is_file():  # not a pipe or a device, which may never end

@@ -111,7 +111,7 @@ def fields_of(sample: Sample) -> list[Field]:
 
 
 def without_objects(fields: Sequence[Field]) -> list[Field]:
-    """Returns the fields without overlaps: a field is an object, or a value, as it is in most rows."""
+    """Returns the fields without overlaps: a field is an object, or a value, as in most rows."""
     kept: list[Field] = []
     for own in fields:
         inside = [f for f in fields if len(f.path) > len(own.path) and f.path[: len(own.path)] == own.path]
@@ -269,7 +269,7 @@ def _all_times(field_: Field) -> bool:
 
 
 def _has_numbers(field_: Field) -> bool:
-    """Returns True for texts of which most are numbers, some with a point; whole ones may be codes."""
+    """Returns True if most texts are numbers, some with a point; whole numbers may be codes."""
     numbers = [text for text in field_.values.values() if _is_number_text(text)]
     return any("." in text for text in numbers) and len(numbers) >= _MOSTLY * len(field_.values)
 

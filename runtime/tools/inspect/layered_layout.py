@@ -1,6 +1,6 @@
 """Orders the nodes of a graph in layers so that few edges cross (Sugiyama, Tagawa and Toda 1981).
 
-An edge over several layers has a bend in each layer between, so that it passes between nodes and never behind one.
+An edge over several layers has a bend in each layer between, so that it passes between nodes and never under one.
 """
 
 from __future__ import annotations

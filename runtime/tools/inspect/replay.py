@@ -178,8 +178,8 @@ class AccentsRead:
     journal: Mapping[str, Any]
 
     def misread(self, epoch: int, raw: str) -> str | None:
-        """Returns an accent after a line, or beside it, that may describe it: it would be read wrongly now. `epoch`: of
-        the line. Returns `None` without one."""
+        """Returns an accent after a line, or next to it, that may describe it: it would be read wrongly now. `epoch`:
+        of the line. Returns `None` without one."""
         recorded = self.journal.get("accents", [])
         first = min((accent["epoch"] for accent in recorded), default=None)
         if self.journal.get("accents_read") != len(recorded) and (first is None or first >= epoch):

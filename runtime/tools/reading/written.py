@@ -14,7 +14,7 @@ from cedilla.runtime.tools.reading.reading import Reading
 from cedilla.runtime.tools.stream_tools.row_texts import json_line, tables
 
 Functions = Mapping[str, Affine]
-"""Attribute -> the function into the unit in which it is read; none for canonical values."""
+"""Attribute -> the function into the unit that is read; none for canonical values."""
 
 
 def texts_of(reading: Reading, functions: Functions, form: str, *, follow: bool = False) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Chooses by which attributes `cedilla suspect` groups a stream: each one by itself, then some together."""
+"""Chooses the attributes for the groups of `cedilla suspect`: each one by itself, then some together."""
 
 from __future__ import annotations
 

@@ -216,9 +216,9 @@ class Suspects:
 
 def dividing(sides: Sequence[tuple[Value | None, bool]], moment: Value) -> tuple[Value, int]:
     """Returns the moment that divides values best into those before and after a jump, and how many are on the wrong
-    side of it; `moment` where none is known.
+    side of it; `moment` if none is known.
 
-    For example, values of the moments 1, 4, 3, 5, of which the second and the last are after it: 4, and 0.
+    For example, the values have the moments 1, 4, 3, 5, and the second and the last are after the jump: 4, and 0.
     """
     ordered = sorted((at, after) for at, after in sides if at is not None)
     wrong = sum(not after for _, after in ordered)  # if all of them were after it

@@ -32,7 +32,7 @@ from cedilla.runtime.connectors.records.arrow_types import arrow_type
 
 
 def _extension() -> Any:
-    """Returns the compiled reader; `None` if there was no compiler."""
+    """Returns the compiled reader; `None` without a compiler."""
     try:
         return import_module("cedilla.runtime.connectors.formats.jsonl._alike")
     except ImportError:

@@ -27,7 +27,7 @@ from cedilla.runtime.connectors.records.record_files import fault_of
 from cedilla.runtime.connectors.records.rejections import NO_OBJECT
 
 GONE = "$operation"
-"""A field of rows of which only the last states are read: what has happened to them."""
+"""A field of rows whose last states alone are read: the latest event of the row."""
 
 
 @frozen

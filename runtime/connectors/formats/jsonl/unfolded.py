@@ -40,7 +40,7 @@ Steps = Sequence[Unfolding]
 
 
 def rows_in(row: bytes, steps: Steps) -> list[bytes]:
-    """Returns the lines that a line becomes; a line that cannot be read stays as it is."""
+    """Returns the lines that a line becomes; a line that cannot be read stays unchanged."""
     try:
         return (
             [row] if fault_of(row) else [text.encode() for text in unfolded(row.decode().strip("\r"), steps)]

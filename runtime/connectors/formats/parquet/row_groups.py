@@ -200,7 +200,7 @@ def values_in(path: str, names: Mapping[str, str], first: int, last: int) -> Mem
 
 
 def _of_kinds(counts: Mapping[Any, int] | None) -> Mapping[Any, int] | None:
-    """Returns counts of values in the form in which they are counted, without values of other types."""
+    """Returns counts of values in their counted form, without values of other types."""
     if counts is None:
         return None
     forms = ((decoded(value) if isinstance(value, bytes) else value, n) for value, n in counts.items())
@@ -281,7 +281,7 @@ def _as_spark_has_it(values: pa.Array, kind: pa.DataType) -> _Column:
 
 
 def _cast(values: pa.Array, kind: pa.DataType) -> _Column:
-    """Converts values to a type; what does not fit, as moments in seconds after the year 292278, becomes null."""
+    """Converts values to a type. A value that does not fit, such as a moment after the year 292278, becomes null."""
     try:
         return _Column(values.cast(kind))
     except pa.ArrowInvalid:

@@ -385,7 +385,7 @@ def _is_plain(footer: Footer, group: _Group) -> bool:
 
 
 def _readable_group(group: _Group) -> _Group:
-    """Returns a group in whose columns messages find each value that has a form to be shown in."""
+    """Returns a group whose columns contain, for messages, each value that can be shown."""
     kinds = ((name, kind.shown if isinstance(kind, Unknown) else kind) for name, kind in group.columns)
     return evolve(group, columns=tuple((name, kind) for name, kind in kinds if kind is not None))
 
@@ -467,7 +467,7 @@ class TableFiles(Parquet):
     """The files of tables with a log. Files in object stores are read like the log, with the account that the library
     takes from its environment; Spark would need its own clients and settings.
 
-    `paths`: those of attributes that are read from what the log says of a file.
+    `paths`: those of attributes that are read from the log's record of a file.
     """
 
     def __init__(self, names: FieldNames = OWN_NAMES, paths: Paths | None = None) -> None:

@@ -11,7 +11,7 @@ from cedilla.runtime.connectors.records.marker_files import Markers
 from cedilla.runtime.engines.spark.columns import Columns
 
 OnEpoch = Callable[[DataFrame | None, Markers, int], None]
-"""Receives an epoch's encoded tuples (`None` if there are none), its markers as texts, and its number.
+"""Receives an epoch's encoded tuples (`None` without tuples), its markers as texts, and its number.
 
 It is called before the epoch is committed, so after a crash it is called again with the same number. The DataFrame is
 valid only during the call.

@@ -109,14 +109,14 @@ class KafkaSink(JsonLinesSink):
                     yield from ((partition, None, line) for partition in range(partitions))
 
     def _key(self, line: bytes) -> Any:
-        """Returns the key of a record: the value of an attribute, or all values by which rows are updated."""
+        """Returns the key of a record: the value of an attribute, or all values of the key of rows that are updated."""
         if self._topic.key is None and not self._latest:
             return None
         row = json.loads(line, parse_float=number_of)
         if not self._latest:
             return row.get(self._topic.key)
         values = [_whole(row.get(name)) for name in self._latest]
-        # An undefined value alone is no key, and its rows would take turns.
+        # An undefined value alone is not a key: Kafka would spread its rows over the partitions.
         return values[0] if len(values) == 1 and values[0] is not None else values
 
 

@@ -32,7 +32,7 @@ class Sink(ABC):
 
     @abstractmethod
     def stage(self, number: int, tuples: DataFrame | None, columns: Columns) -> int | None:
-        """Takes an epoch's tuples, `None` if there are none. Returns their number if it is known.
+        """Takes an epoch's tuples, `None` without tuples. Returns their number if it is known.
 
         An epoch that was not committed is staged again.
         """
@@ -100,7 +100,7 @@ class FolderSink(Sink):
         """Returns the number of tuples in a file written by `write`."""
 
     def _staged(self, number: int, run: int) -> str:
-        """Returns the folder in which a run stages an epoch."""
+        """Returns the folder where a run stages an epoch."""
         return f"{self._path}/{_STAGING}/{_RUN}{run:06d}/{epoch_name(number)}"
 
     def stage(self, number: int, tuples: DataFrame | None, columns: Columns) -> int | None:

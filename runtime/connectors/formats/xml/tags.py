@@ -55,8 +55,8 @@ class Elements:
 
 
 def elements_of(text: bytes) -> Elements | None:
-    """Returns the elements at the beginning of a text, up to the first that is not in order; `None` if there are
-    none."""
+    """Returns the elements at the beginning of a text, up to the first that is not in order; `None` without
+    one."""
     signs = np.frombuffer(text, np.uint8)
     begins, ends = np.flatnonzero(signs == ord("<")), np.flatnonzero(signs == ord(">"))
     begins, ends, all_paired = _paired(begins, ends)

@@ -72,7 +72,7 @@ def _like(text: str, pattern: str) -> bool:
 
 
 def _regex(pattern: str) -> re.Pattern[str]:
-    """Compiles a pattern in which \\w and the like match ASCII only; `$` is the very end."""
+    """Compiles a pattern: \\w and the like match ASCII only; `$` is the very end."""
     tokens: list[str] = re.findall(r"\[\^?(?:\\.|[^\]\\])+\]|\\.|.", pattern, re.DOTALL)
     return re.compile("".join(r"\Z" if token == "$" else token for token in tokens), re.ASCII)
 

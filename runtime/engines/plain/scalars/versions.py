@@ -9,7 +9,7 @@ from cedilla.compiler.expressions.types.versions import key_of
 
 
 class Version(str):
-    """A version as it was sent. Equal versions have equal texts."""
+    """A version in the form that was sent. Equal versions have equal texts."""
 
     @cached_property
     def key(self) -> str:

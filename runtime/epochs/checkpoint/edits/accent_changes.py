@@ -109,8 +109,8 @@ def _stating(
 ) -> SourceState:
     """Returns a source that begins to record which of its statements the stream supersedes, from the edit on.
 
-    Where a new statement changes nothing, an accent of the stream is in force already. A statement also counts as
-    superseded where its inverse would lead further back than to what was before. `before`: the attributes of the
+    If a new statement changes nothing, an accent of the stream is in force already. A statement also counts as
+    superseded if its inverse would lead further back than to the state before it. `before`: the attributes of the
     statements before the edit; `without`, `after`: the source without and with the new statements.
     """
     stated = stated_attributes(source.accents)
@@ -166,8 +166,8 @@ class _Undone:
         )
 
     def with_conditions(self) -> SourceState:
-        """Returns the source after the inverses, in which values that a recode or a function did not take have their
-        codes and conditions again.
+        """Returns the source after the inverses. Values that a recode or a function did not take have their codes and
+        conditions again.
 
         Their conditions are lost in trees over raw values. The trees of statements that stay take their place, unless
         other accents have changed these trees; then such values have no code for good.
@@ -275,8 +275,7 @@ _DECODING: Mapping[str, Callable[[SourceState], Mapping[str, Tree]]] = {
     "swaps": lambda state: state.swaps.here,
     "listed": lambda state: state.sentinels.listed,
 }
-"""The trees by which a source decodes the values of an attribute; all but codes and what is listed are over raw
-values."""
+"""The trees that a source decodes the values of an attribute with; all but codes and lists are over raw values."""
 
 
 def _written_functions(state: SourceState, attribute: str) -> Tree:

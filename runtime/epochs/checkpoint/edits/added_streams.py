@@ -1,7 +1,7 @@
-"""Streams that an edit unites with a relation, or takes from it: all state above continues, as it has every earlier
-tuple.
+"""Streams that an edit unites with a relation, or takes from it: all state above continues, because it has every
+earlier tuple.
 
-What the relation has closed stays closed, so a new stream begins with that region closed (theory N1).
+A region that the relation has closed stays closed, so a new stream begins with that region closed (theory N1).
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ class _Comparison:
             yield self._change("new checkpoint", f"{attribute} is new", renamed)
             return
         domain = self.start.universe[name]
-        undefined = regions.complement(regions.defined(name))  # what has been read lacks it
+        undefined = regions.complement(regions.defined(name))  # earlier tuples lack it
         self.state = evolve(
             self.state,
             types={**self.state.types, name: attribute.type},

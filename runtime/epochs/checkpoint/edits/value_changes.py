@@ -56,7 +56,7 @@ def _is_wider(old: Type, new: Type) -> bool:
 
 
 def another_unit(state: SourceState, name: str, old: str | None, new: str | None) -> ValueChange:
-    """Compares two units. What has been read is in the old one."""
+    """Compares two units. Earlier tuples are in the old one."""
     what = f"{name}: {f'unit {old}' if old else 'no unit'} → {f'unit {new}' if new else 'no unit'}"
     if old is None or new is None or is_same(old, new):
         return ValueChange(state, "at once", what, "it says what values are in, and changes none")
@@ -65,7 +65,7 @@ def another_unit(state: SourceState, name: str, old: str | None, new: str | None
 
 
 def other_units(state: SourceState, old: Attribute, new: Attribute, epoch: int) -> ValueChange:
-    """Compares two lists of units that tuples name. A new unit is an Alter where the run goes on (theory N5)."""
+    """Compares two lists of units that tuples name. A new unit is an Alter where the run continues (theory N5)."""
     what = f"{old} → {new}"
     (of, before), (by, after) = old.unit_from or ("", ()), new.unit_from or ("", ())
     if of != by or old.unit != new.unit:
