@@ -19,7 +19,7 @@ from cedilla.produce import Stream
 
 QUERY = Path(__file__).with_name("pumps.rq")
 PATIENCE = 60.0
-"""Seconds in which the broker must answer."""
+"""Seconds until the broker must have answered."""
 PER_LITRE = {"L": 1.0, "m3": 0.001}
 
 

@@ -18,7 +18,7 @@ from cedilla.produce import Stream
 
 QUERY = Path(__file__).parent.with_suffix(".rq")
 SETTLED = timedelta(minutes=1)
-"""The age from which on the recorder has written all states; by default it writes them every five seconds."""
+"""The age of states that the recorder has surely written; by default it writes them every five seconds."""
 STATES = """
     SELECT states_meta.entity_id, state, json_extract(shared_attrs, '$.unit_of_measurement'), last_updated_ts
     FROM states JOIN states_meta USING (metadata_id) JOIN state_attributes USING (attributes_id)

@@ -45,7 +45,7 @@ LONG = {
 }
 """The short names of the options that the bridge reads."""
 NO_VALUE = {"", "none", "unavailable", "unknown"}
-"""What a sensor reports while it has no value."""
+"""The texts that a sensor reports while it has no value."""
 _TEMPLATE = re.compile(r"""\{\{\s*value(?P<path>_json(?:\.\w+|\['[^']+'\]|\["[^"]+"\])+)?\s*\}\}""")
 _STEP = re.compile(r"""\.(\w+)|\['([^']+)'\]|\["([^"]+)"\]""")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
