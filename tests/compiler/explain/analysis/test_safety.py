@@ -104,7 +104,7 @@ def test_the_relations_hold_every_operator() -> None:
 def test_the_queries_keep_their_state_bounded(path: Path) -> None:
     plan = compile_query(path.read_text(encoding="utf-8")).plan
     assert findings(plan) == ()
-    assert {bound.verdict for bound in safety(plan).bounds} == {"bounded"}
+    assert {bound.verdict for bound in safety(plan).bounds} <= {"bounded"}
 
 
 SENSORS = """

@@ -183,7 +183,7 @@ def test_a_table_takes_markers_in_a_folder_only(project: Callable[..., Path]) ->
     root = project("delta", ROWS)
     before = sorted(root.rglob("*"))
     refused = cedilla("accent", "in", ACCENT, "--query", "q.rq")
-    assert (refused.exit_code, "error[RQ435]: in is a Delta table" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "error[RQ435]: in is a table of Delta" in refused.stderr) == (1, True)
     assert sorted(root.rglob("*")) == before
     (root / "ops").mkdir()
     assert cedilla("accent", "in", ACCENT, "--query", "q.rq", "--markers", "ops").exit_code == 0
