@@ -42,7 +42,7 @@ def check_catalogs(plan: Plan) -> None:
     """Raises RQ531 if an output that only a catalog commits is not one of its tables."""
     for emit in plan.emits:
         if emit.format_kind.by_catalog and not (emit.path == "-" or catalogued(emit.path)):
-            message = f"`{emit.name}` is emitted to {emit.path}, which is no table of a catalog"
+            message = f"`{emit.name}` is emitted to {emit.path}, which is not a table of a catalog"
             hint = f'`to {emit.format} "CATALOG:NAMESPACE.TABLE"`, because only a catalog commits a snapshot'
             raise failure("RQ531", message, emit.span, hint=hint)
 

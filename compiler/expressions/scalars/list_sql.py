@@ -10,7 +10,7 @@ from cedilla.compiler.expressions.types import DOUBLE, Type, quote
 
 
 def element_at(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """Writes an element by its place from 1, or from the end if negative; undefined if there is none."""
+    """Writes an element by its place from 1, or from the end if negative; undefined without one."""
     values, number = arguments
     behind = f"size({values}) + {number}"
     index = f"CASE WHEN {number} > 0 THEN {number} - 1 WHEN {number} < 0 AND {behind} >= 0 THEN {behind} END"
