@@ -175,5 +175,5 @@ def refused_commits(table: str, *, is_last: bool) -> Iterator[None]:
             yield
     except CommitFailedException as problem:
         if is_last:
-            hint = "fewer writers of the table; a later run goes on with the epoch"
+            hint = "fewer writers of the table; a later run continues with the epoch"
             raise failure("RQ431", f"the table {table} cannot be used: {problem}", hint=hint) from None

@@ -168,7 +168,7 @@ class TopicReader:
             raise compacted(self.topic, why, "`--set gaps=skip` reads it all the same; otherwise ")
         if is_compacted is None and not self._is_noted:
             self._is_noted = True
-            what = f"`{self.topic.name}` may be compacted, which is not known"
+            what = f"it is not known if `{self.topic.name}` is compacted"
             self.notes.append(f"{what}: the account may not describe its configuration")
 
     @property

@@ -101,7 +101,7 @@ def with_approvals(run: Callable[[Options], None], options: Options, console: Co
     """
     if not console.can_ask:
         hint = "without it such an accent ends the run, and `--on stop COMMAND` runs a command then"
-        raise wrong("--approve: it needs a terminal, to ask there", hint)
+        raise wrong("--approve asks at the terminal, but this run has none", hint)
     while True:
         try:
             return run(options)

@@ -44,7 +44,7 @@ class TableSink(ParquetSink):
     def __init__(
         self, files: Files, path: str, relation: str, table: str, latest: Sequence[str] = ()
     ) -> None:
-        """`latest`: the key by which rows are updated."""
+        """`latest`: the key of rows that are updated."""
         super().__init__(files, path, relation)
         self._latest = latest
         local = local_path(table)

@@ -185,7 +185,7 @@ def test_a_new_checkpoint_does_not_write_where_another_one_has(output: Output, t
 
 
 def test_what_no_catalog_commits_is_refused(output: Output) -> None:
-    with pytest.raises(DiagnosticError, match=r"RQ531.*no table of a catalog"):
+    with pytest.raises(DiagnosticError, match=r"RQ531.*not a table of a catalog"):
         compile_query('stream r(k: long) from json "in";\nemit r to iceberg "out";')
     output.write({"k": 2, "t": 1.0})
     assert error_of(lambda: output.run(sinks={"r": str(output.root / "out")})).code == "RQ531"

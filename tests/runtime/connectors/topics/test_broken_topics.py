@@ -159,7 +159,7 @@ def test_an_account_that_may_not_ask_for_the_policy_is_told_so_once(
     reader = TopicReader("r", topic_of(kafka.topic("secretive", 1)), str(tmp_path), Files(), 10)
     reader.look()
     (note,) = reader.notes
-    assert "`secretive` may be compacted, which is not known" in note
+    assert "it is not known if `secretive` is compacted" in note
 
 
 def test_brokers_that_take_no_offset_end_the_transaction(
