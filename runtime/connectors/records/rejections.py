@@ -199,10 +199,13 @@ def refusal(
 ) -> DiagnosticError:
     """Returns the error that ends the query after rejected tuples. `reason`, `location`, `raw`: of the first one;
     `notes`: further ones. `may_stay`: a setting keeps the others."""
-    setting_hint = f"`set {_setting(code)} = quarantine;` sets such lines aside"
-    if not may_stay:
-        setting_hint = "without it the last state of a row would be an older one, so nothing is set aside"
-    hint = f"{HINTS[code]}; or {setting_hint}" if code in HINTS else setting_hint
+    hints = [HINTS[code]] if code in HINTS and (may_stay or code != NO_ROW) else []
+    if may_stay:
+        hints.append(f"`set {_setting(code)} = quarantine;` sets such lines aside")
+        hint = "; or ".join(hints)
+    else:
+        hints.append("without it the last state of a row would be an older one, so nothing is set aside")
+        hint = "; ".join(hints)
     message = f"{count} rejected{', the first' if count > 1 else ''}: {reason}"
     return failure(code, message, hint=hint, notes=(f"{location}: {raw}", *notes))
 

@@ -113,7 +113,7 @@ class TableDomains:
         values: dict[str, frozenset[Value]] = {}
         for name in names:
             value = state.types[name].axis(column(name))
-            some = rows.selectExpr(f"{value} AS value").where("value IS NOT NULL").distinct()
+            some = rows.selectExpr(f"{value} AS value").where("value IS NOT NULL").groupBy("value").count()
             values[name] = frozenset(axis_value(row["value"]) for row in some.limit(MAX_VALUES + 1).collect())
         return values
 

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, Facts, closed_for_readers
-from cedilla.compiler.operators import Operator
+from cedilla.compiler.operators import Operator, Select
 from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Emit, Plan, Source, derive, follow
 from cedilla.compiler.regions import Tree
@@ -309,11 +309,21 @@ class _Comparison:
             why = f"{'; '.join(broken)}. {_ANOTHER_FOLDER}"
             self._add("new checkpoint", where, "is of another relation now", why)
             return
+        if emit.latest and emit.latest == old.latest and self._is_of_other_groups(emit):
+            self._add("new checkpoint", where, "is of what has changed", _KEPT_ROWS)
+            return
         came = [n for n in now.types if n not in was.types]
         gone = [n for n in was.types if n not in now.types]
         says = [f"an Add of {', '.join(came)}"] * bool(came) + [f"a Drop of {', '.join(gone)}"] * bool(gone)
         why = f"from epoch {self.epoch} on its tuples are those of the edited query; no accent announces the change"
         self._add("continues after", where, "is of what has changed", "; ".join([why, *says]))
+
+    def _is_of_other_groups(self, emit: Emit) -> bool:
+        """Returns True if an updated output may never get the final rows of groups that are open: their state begins
+        again, or another condition leaves them out."""
+        groups, *above = self.plan.updated[emit.name]
+        conditions = [operator for operator in above if isinstance(operator, Select)]
+        return any(operator.name not in self.matched.same for operator in (groups, *conditions))
 
     def _retyped(self, was: Facts, now: Facts) -> Iterator[str]:
         for name, type_ in was.types.items():

@@ -19,7 +19,7 @@ from cedilla.runtime.hosts.cli.main import main
 from cedilla.runtime.hosts.embedding.rewriting import rewritten
 from cedilla.runtime.tools.inspect.newest_rows import newest_rows
 from cedilla.runtime.tools.inspect.run_model import RunModel
-from tests.kit.errors import code_of
+from tests.kit.errors import code_of, error_of
 from tests.kit.lines import read_lines
 from tests.kit.query import Query
 from tests.kit.stream import Item
@@ -268,6 +268,31 @@ def test_an_edit_adds_the_clause_and_takes_it_away_with_a_new_checkpoint_only(
     for other in (UPDATED.replace("by hour, k to", "by k, hour to"), QUERY.replace("LATEST", "")):
         run.query = other
         assert code_of(run.executor) == "RQ402"
+
+
+def test_an_edit_keeps_provisional_rows_only_where_final_ones_come(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """If the state of a group begins again, or another condition leaves it out, its row would stay for ever."""
+    query = UPDATED.replace("emit s ", "t := project[*, x * 2 as twice](select[hour >= 0](s)); emit t ")
+    run = Query(spark, tmp_path, query)
+    run.write("r", [row(1, "a", 1.0), row(12, "a", 1.0)])
+    go_on(run, 0)
+    for words, others in (
+        ("sum(x) as x", "max(x) as x"),
+        ("hour >= 0", "hour >= 1"),
+        ("](r);", "](select[x > 1](r));"),
+    ):
+        run.query = query.replace(words, others)
+        error = error_of(run.executor)
+        assert (error.code, "would stay" in str(error.notes)) == ("RQ402", True), others
+    run.query = query.replace("x * 2", "x * 3")
+    run.write("r", [row(13, "a", 1.0), closed(20)])
+    run.run(yes=True)
+    assert sorted((item for item in stream(run, "t")[-1] if "n" in item), key=str) == [
+        {"hour": 0, "k": "a", "x": 1.0, "n": 1, "twice": 3.0},
+        {"hour": 1, "k": "a", "x": 2.0, "n": 2, "twice": 6.0},
+    ]
 
 
 def test_explain_and_status_say_so() -> None:
