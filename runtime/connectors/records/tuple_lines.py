@@ -15,7 +15,7 @@ from cedilla.runtime.connectors.records.near_markers import marker_of
 from cedilla.runtime.connectors.records.nested import by_names
 from cedilla.runtime.connectors.records.otlp import PointReader
 from cedilla.runtime.connectors.records.rejections import REPLACED
-from cedilla.runtime.connectors.records.unfolding import unfolded
+from cedilla.runtime.connectors.records.unfolding import folded, unfolded
 from cedilla.runtime.connectors.records.xml_lines import Element
 
 
@@ -40,7 +40,8 @@ def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
             yield line
             continue
         item = item.with_fields(types) if isinstance(item, Element) else without_none(item, source.none)
-        yield evolve(line, item=by_names(item, paths))
+        text = folded(line.text, source.unfolded)
+        yield evolve(line, text=text, item=by_names(item, paths))
 
 
 def _unfolded(lines: Iterable[Line], source: Source) -> Iterator[Line]:

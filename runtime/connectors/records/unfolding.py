@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.compiler.plan.unfolding import ENTRY, Unfolding
@@ -39,13 +39,44 @@ def unfolded(line: str, steps: Sequence[Unfolding]) -> list[str]:
     return lines
 
 
+def folded(line: str, steps: Sequence[Unfolding]) -> str:
+    """Returns the line that becomes one of `unfolded`, and no other one, so that it can be sent again.
+
+    >>> folded('{"id": 7, "d": {"key": "a", "value": 1.50}}', [Unfolding("entry", ("d",))])
+    '{"id": 7, "d": {"a": 1.50}}'
+    """
+    for step in reversed(steps):
+        try:
+            span = _value_at(plain := _without_words(line), step.keys)
+        except ValueError:  # the line was not taken apart
+            return line
+        if not isinstance(span, tuple):
+            continue
+        begin, end = span
+        part = line[begin:end]
+        match step.kind:
+            case "element" if plain[begin] == "[":
+                part = f"[{part}]"
+            case "entry" if plain[begin] == "{":
+                key, value = (line[a:b] for _, (a, b) in _entries(plain, begin))
+                part = f"{{{key}: {value}}}"
+            case "element" | "entry" | "text":
+                pass
+            case _:
+                assert_never(step.kind)
+        line = f"{line[:begin]}{part}{line[end:]}"
+    return line
+
+
 def _after_step(line: str, step: Unfolding) -> list[str]:
     """Returns the lines that a line becomes by one step. Raises `ValueError` for an invalid line."""
     if is_too_deep(line):
         raise ValueError("the line is nested too deeply")
     plain = _without_words(line)
     span = _value_at(plain, step.keys)
-    if span is None or plain[slice(*span)] == "null":
+    if span == _BLOCKED:
+        return [line]
+    if not isinstance(span, tuple) or plain[slice(*span)] == "null":
         return [line] if step.kind == "text" else []
     begin, end = span
     return [f"{line[:begin]}{part}{line[end:]}" for part in _parts(line, plain, span, step)]
@@ -85,18 +116,26 @@ def _content(text: str) -> str | None:
     return re.sub(r"[\n\r]", " ", text.strip())
 
 
-def _value_at(plain: str, keys: FieldPath) -> _Span | None:
-    """Returns where the value at a path is; `None` if a key is missing. Raises `ValueError` for an invalid line."""
+_Blocked = Literal["blocked"]
+_BLOCKED: _Blocked = "blocked"
+
+
+def _value_at(plain: str, keys: FieldPath) -> _Span | _Blocked | None:
+    """Returns where the value at a path is; `None` if a key is missing or null, and `_BLOCKED` if a value on the path
+    is no object. Raises `ValueError` for an invalid line."""
     begin, end = _after_blanks(plain, 0), len(plain)
-    for key in keys:
+    for depth, key in enumerate(keys):
         if plain[begin : begin + 1] != "{":
-            return None
-        span = None
+            return None if plain[begin:end] == "null" else _BLOCKED
+        span, last = None, begin
         for name, inner in _entries(plain, begin):
+            last = inner[1]
             if name[1:-1] == key or ("\\" in name and json.loads(name) == key):
                 span = inner  # of two values of one key, the last one counts
         if span is None:
             return None
+        if depth == 0 and _after_blanks(plain, _after(plain, last, "}") + 1) != len(plain):
+            raise ValueError("the line goes on after its object")
         begin, end = span
     return begin, end
 

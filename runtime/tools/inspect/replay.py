@@ -7,7 +7,7 @@ it is refused (theory 2.5).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,18 @@ from urllib.parse import unquote
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.changes import Drop, EpochChange, Grow
+from cedilla.compiler.changes import Drop, EpochChange, Grow, Rename
 from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import single_accents
 from cedilla.runtime.connectors.records.change_events import EventReader
 from cedilla.runtime.connectors.records.json_objects import object_of
-from cedilla.runtime.connectors.records.lines import local_path
+from cedilla.runtime.connectors.records.lines import Line, local_path
 from cedilla.runtime.connectors.records.nested import by_names
 from cedilla.runtime.connectors.records.path_keys import keys_in
 from cedilla.runtime.connectors.records.rejections import LATE
+from cedilla.runtime.connectors.records.tuple_lines import tuples_of
 from cedilla.runtime.connectors.storage.files import Files, FoundFile, name_of
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
@@ -200,17 +201,21 @@ class AccentsRead:
         """Returns False if an accent certainly does not change how a line is read."""
         if text not in self._parsed:
             self._parsed[text] = _parsed(text, self.source, self.state)
-        return _describes(self._parsed[text], _tuple(self.source, raw))
+        renamed = frozenset(self.state.names.of.values())
+        return any(_describes(self._parsed[text], row, renamed) for row in _tuples(self.source, raw))
 
 
-def _tuple(source: Source, raw: str) -> Mapping[str, Any]:
-    """Returns the tuple in a line by the names of attributes, as far as it can be read."""
-    if not source.changes:
-        return object_of(raw)
-    try:
-        return by_names(EventReader.of(source).row(raw), source.paths)
-    except ValueError:
-        return {}
+def _tuples(source: Source, raw: str) -> Sequence[Mapping[str, Any]]:
+    """Returns the tuples in a line by the names of attributes, as far as they can be read."""
+    if source.changes:
+        try:
+            return [by_names(EventReader.of(source).row(raw), source.paths)]
+        except ValueError:
+            return [{}]
+    if source.format != "json":
+        return [object_of(raw)]
+    lines = tuples_of([Line(raw, "")], source)
+    return [object_of(line.text) if line.item is None else line.item for line in lines]
 
 
 def _check_units(checkpoint: str, folder: CheckpointFolder, source: Source, replay: Replay) -> None:
@@ -243,14 +248,20 @@ def _parsed(text: str, source: Source, state: SourceState) -> Sequence[Accent] |
         return None
 
 
-def _describes(parsed: Sequence[Accent] | EpochChange | None, row: Mapping[str, Any]) -> bool:
+def _describes(
+    parsed: Sequence[Accent] | EpochChange | None, row: Mapping[str, Any], renamed: Collection[str]
+) -> bool:
+    """Returns False if an accent certainly does not change how a tuple is read. `renamed`: attributes that it may have
+    under another name."""
     if parsed is None or not isinstance(parsed, Sequence):
         return not isinstance(parsed, Grow)
     for accent in parsed:
         described = regions.attributes(accent.description)
         values = {n: row[n] for n in described if isinstance(row.get(n), int | str)}
         is_other = values.keys() == described and regions.contains(accent.description, values) is not True
-        is_absent = bool(row) and accent.primitive.attribute not in row
+        name = accent.primitive.attribute
+        is_absent = bool(row) and name not in row
+        is_absent = is_absent and (name not in renamed or isinstance(accent.primitive, Rename))
         if not (isinstance(accent.primitive, Drop) or is_other or is_absent):
             return True
     return False

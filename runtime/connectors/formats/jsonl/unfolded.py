@@ -34,7 +34,7 @@ from cedilla.runtime.connectors.formats.source import (
 from cedilla.runtime.connectors.records.lines import LONGEST_LINE
 from cedilla.runtime.connectors.records.nested import Paths
 from cedilla.runtime.connectors.records.record_files import fault_of
-from cedilla.runtime.connectors.records.unfolding import unfolded
+from cedilla.runtime.connectors.records.unfolding import folded, unfolded
 
 Steps = Sequence[Unfolding]
 
@@ -95,7 +95,7 @@ class UnfoldedBatches(JsonBatches):
 
 @frozen
 class _UnfoldedPart(Part):
-    """A file whose lines are taken apart: a row is the line that has one tuple only."""
+    """A file whose lines are taken apart: a row is the line of the source that has one tuple only."""
 
     steps: Steps = field(default=(), eq=False)
 
@@ -103,7 +103,8 @@ class _UnfoldedPart(Part):
         first, end = block.line_around(begin)
         line = block.text[first:end]
         rows = [line] if block.exceeds is not None else rows_in(line, self.steps)
-        return rows[begin - first] if begin - first < len(rows) else line
+        row = rows[begin - first] if begin - first < len(rows) else line
+        return row if row is line else folded(row.decode(), self.steps).encode()
 
 
 def _fields(block: Block, span: Span = EVERYWHERE, *, paths: Paths, steps: Steps) -> Mapping[str, FieldKinds]:

@@ -15,7 +15,7 @@ from cedilla.runtime.connectors.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.connectors.formats.jsonl.unfolded import UnfoldedBatches
 from cedilla.runtime.connectors.formats.lines.blocks import Block
 from cedilla.runtime.connectors.records.json_objects import parse_line
-from cedilla.runtime.connectors.records.unfolding import unfolded
+from cedilla.runtime.connectors.records.unfolding import folded, unfolded
 from cedilla.runtime.tools.produce.stream import Stream
 from tests.kit.command import cedilla
 from tests.kit.errors import code_of
@@ -38,7 +38,7 @@ emit r to json "out/r";
         ('{"a":{"items":[]}}', []),
         ('{"a": {"items": null}}', []),
         ('{"a": {}}', []),
-        ('{"a": 5}', []),
+        ('{"a": null}', []),
         ('{"a": {"items": 7}}', ["7"]),
         ('{"a": {"items": [+INF, NaN, "-INF]"]}}', ["+INF", "NaN", '"-INF]"']),
         ('{"a": {"items": [1]}, "a": {"\\u0069tems": [2]}}', ["2"]),
@@ -48,6 +48,39 @@ def test_elements_take_the_place_of_their_list(line: str, expected: list[str]) -
     lines = unfolded(line, [ITEMS])
     begin = line.rfind("tems") + len('tems":')
     assert [text[begin:].strip() for text in lines] == [f"{element}}}}}" for element in expected]
+
+
+@pytest.mark.parametrize(
+    "line", ['{"a": 5}', '{"a": "[1]"}', '{"a": [{"items": [1]}]}', '{"a": {"items": [1, 2]}}}', "7"]
+)
+def test_a_line_whose_list_cannot_be_reached_is_refused_as_a_whole(line: str) -> None:
+    """A value that is no object is in its way, or something follows the object; none is left out in silence."""
+    assert unfolded(line, [ITEMS]) == [line] == [folded(line, [ITEMS])]
+
+
+STEPS = [
+    Unfolding("entry", ("d",)),
+    Unfolding("text", ("d", "value")),
+    Unfolding("element", ("d", "value", "l")),
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "sent"),
+    [
+        (
+            '{"d": {"a": {"l": [1.50, [2]]}}, "n": 1}',
+            ['{"d": {"a": {"l": 1.50}}, "n": 1}', '{"d": {"a": {"l": [[2]]}}, "n": 1}'],
+        ),
+        ('{"d": {"key": "{\\"l\\": 7}"}}', ['{"d": {"key": {"l": 7}}}']),
+        ('{"d": [1]}', ['{"d": [1]}']),
+    ],
+)
+def test_a_line_of_one_tuple_can_be_taken_apart_again(line: str, sent: list[str]) -> None:
+    """It has the form of the source, so that a line of the quarantine may be sent again."""
+    lines = unfolded(line, STEPS)
+    assert [folded(text, STEPS) for text in lines] == sent
+    assert [unfolded(text, STEPS) for text in sent] == [[text] for text in lines]
 
 
 @pytest.mark.parametrize("seed", tiered(range(6), 2))

@@ -104,6 +104,49 @@ def test_only_an_accent_that_may_change_how_a_line_is_read_keeps_it_back(
     assert ("sent again" in replay(query)) is is_sent
 
 
+@pytest.mark.parametrize(
+    ("clause", "pump", "litres", "line"),
+    [
+        ("", "d.pump", "d.litres", {"ts": 1, "d": {"pump": 1, "litres": "?"}}),
+        (
+            'each "d"',
+            "d.pump",
+            "d.litres",
+            {"ts": 1, "d": [{"pump": 1, "litres": "?"}, {"pump": 2, "litres": 1}]},
+        ),
+        (
+            'each entry "d"',
+            "d.value.pump",
+            "d.value.litres",
+            {"ts": 1, "d": {"key": {"pump": 1, "litres": "?"}}},
+        ),
+    ],
+    ids=["a path", "each", "each entry"],
+)
+def test_a_line_with_paths_is_sent_as_it_came_and_not_read_by_a_later_accent(
+    sail: SparkSession, tmp_path: Path, clause: str, pump: str, litres: str, line: Item
+) -> None:
+    text = QUERY.replace("pump: int", f'pump: int from "{pump}"').replace("unit L", f'from "{litres}" unit L')
+    query = Query(sail, tmp_path, text.replace('json "pumps"', f'json "pumps" {clause}'))
+    query.write("pumps", [line])
+    query.write("pumps", [{"$accent": "[[pump = 1, unit(litres, m3)]]"}])
+    query.process(1).close()
+    assert "error[RQ497]" in replay(query, code="RQ301")
+    assert "sent again" in replay(query, "--as-now", code="RQ301")
+    bad = {"pump": 1, "litres": "?"}
+    assert [json.loads(text) for text in sent(query)] == [
+        {"ts": 1, "d": {"key": bad} if "entry" in clause else bad}
+    ]
+
+
+def test_a_line_with_an_earlier_name_is_not_read_by_a_later_accent(
+    sail: SparkSession, tmp_path: Path
+) -> None:
+    odd = {"ts": 1, "pump": 3, "vol": 5.0}
+    query = processed(sail, tmp_path, [{"$accent": "[[rename(vol, litres)]]"}], [odd], [GROWTH, UNIT])
+    assert "error[RQ497]" in replay(query)
+
+
 def test_accents_that_the_journal_has_lost_keep_lines_back(sail: SparkSession, tmp_path: Path) -> None:
     query = processed(sail, tmp_path, [ODD], [GROWTH])
     documents = SealedFiles(Files(), str(tmp_path / "checkpoint"))
