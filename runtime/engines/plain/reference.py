@@ -248,7 +248,10 @@ class Reference:
         types."""
         if "$corrupt" in item or "$foreign" in item:
             return {}
-        fields, of = self._undeclared(state, source, item), self.plan.source_of[source]
+        of = self.plan.source_of[source]
+        if columns_of(of, state, item.get(KEYS, {})).fault(columns_in(item)):
+            return {}
+        fields = self._undeclared(state, source, item)
         types = ((name, inferred_of(item, name, fields[name])) for name in sorted(fields))
         return {n: type_ for n, type_ in types if type_ is not None and is_inferable(of, state, n)}
 

@@ -286,8 +286,9 @@ class EpochStarter:
         mode = self.plan.settings["drift"]
         if mode == "ignore":
             return {}
-        fields = part.format.fields(self.spark, part.numbered, part.between)
         source, announced = self.plan.source_of[name], states[name].field_types
+        part = part.expecting(columns_of(source, states[name], part.path_keys))
+        fields = part.format.fields(self.spark, part.numbered, part.between)
         unknown = {
             f: kinds.first
             for f, kinds in fields.items()

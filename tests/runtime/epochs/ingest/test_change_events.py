@@ -82,6 +82,32 @@ def test_renamed_columns_have_one_meaning_whatever_the_epochs(spark: SparkSessio
         assert [{n: row[n] for n in ("id", "name") if n in row} for row in rows] == expected
 
 
+def test_the_new_name_of_a_column_is_not_inferred(spark: SparkSession, tmp_path: Path) -> None:
+    """An accent could not rename a column that is an attribute already; other new columns become attributes."""
+    query = """
+    set drift = infer;
+    stream r(id: long, name?: string, columns: string from change "columns") from json "r" format debezium by id;
+    emit r to json "r";
+    """
+    run = Query(spark, tmp_path, query)
+    renamed = event("c", {"id": 2, "full_name": "b", "p": 1})
+    run.write("r", [event("c", {"id": 1, "name": "a", "p": 5}), renamed])
+    rows, rejections = run.agreed()
+    assert [row.get("p") for row in rows] == [5]
+    assert [r.text for r in rejections] == [
+        "RQ541 the row has no column `name`; no attribute reads `full_name`"
+    ]
+    run.query = query.replace(
+        "emit", 'accent r [[columns = "id,full_name,p", rename(full_name, name)]]; emit'
+    )
+    assert "sent again" in cedilla("replay", tmp_path / "checkpoint", "--code", "RQ541").output
+    run.run(yes=True)
+    assert sorted((row["id"], row["name"], row["p"]) for row in run.rows("r") if "id" in row) == [
+        (1, "a", 5),
+        (2, "b", 1),
+    ]
+
+
 SHAPES: dict[str, tuple[str, Item, str]] = {
     "a column is gone": ("", {"id": 1}, "RQ541 the row has no column `name`"),
     "a column has another name": (
