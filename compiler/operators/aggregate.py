@@ -93,6 +93,10 @@ class Aggregate(Operator):
         return tuple(part for call in self.calls.values() for part in call.parts)
 
     @property
+    def grouped_by(self) -> tuple[str, ...]:
+        return self.by
+
+    @property
     def requires_order(self) -> Order:  # type: ignore[override]
         """Groups are complete when they pass, so places are enough."""
         used = [self.function] if self.function else [call.function for call in self.calls.values()]

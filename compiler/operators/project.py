@@ -34,7 +34,7 @@ from cedilla.compiler.facts.facts import (
     map_history,
 )
 from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes, folded, renamed
-from cedilla.compiler.operators.shared.base import KINDS, Invariants, Operator, Rules
+from cedilla.compiler.operators.shared.base import KINDS, Invariants, OpenGroups, Operator, Rules
 from cedilla.compiler.operators.shared.conditions import condition_warnings
 from cedilla.compiler.operators.shared.moves import Axes, Move
 from cedilla.compiler.regions import UNION, Domain, Operation, Tree
@@ -88,6 +88,16 @@ class Project(Operator):
         """The items over an input with some attributes, those that stay by themselves too."""
         rest = (name for name in names if name not in self.excepts) if self.rest else ()
         return {**{name: Attribute(name, span=_NOWHERE) for name in rest}, **self.items}
+
+    def of_open_groups(self, rows: OpenGroups, types: Mapping[str, Type]) -> OpenGroups:
+        items = self.chosen(types)
+        names = {
+            name: rows.names[item.name]
+            for name, item in items.items()
+            if isinstance(item, Attribute) and item.name in rows.names
+        }
+        steady = (name for name, item in items.items() if expressions.attributes(item) <= rows.steady)
+        return OpenGroups(names, frozenset(steady))
 
     def conversion(self, name: str) -> Affine | None:
         """The function of an item that brings an attribute of the input to another unit, exactly (theory N12)."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.facts import (
     ABSENT,
@@ -19,7 +20,7 @@ from cedilla.compiler.facts.facts import (
     StateFacts,
 )
 from cedilla.compiler.facts.schemes import Schemes, renamed
-from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules, require
+from cedilla.compiler.operators.shared.base import Invariants, OpenGroups, Operator, Rules, require
 from cedilla.compiler.regions import UNION, Box, Operation, Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
 
@@ -51,6 +52,10 @@ class Rename(Operator):
         """An attribute of the input that has a new name of another (J2)."""
         (source,) = inputs
         return next((n for n in self.names.values() if n in source.types and n not in self.names), None)
+
+    def of_open_groups(self, rows: OpenGroups, types: Mapping[str, Type]) -> OpenGroups:
+        new = {self.names.get(name, name): group for name, group in rows.names.items()}
+        return OpenGroups(new, frozenset(self.names.get(name, name) for name in rows.steady))
 
     def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
         (source,) = inputs

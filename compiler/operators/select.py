@@ -13,7 +13,7 @@ from cedilla.compiler.expressions.expressions import Types
 from cedilla.compiler.expressions.scalars import type_hints
 from cedilla.compiler.expressions.types import BOOLEAN, Type
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
-from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules
+from cedilla.compiler.operators.shared.base import Invariants, OpenGroups, Operator, Rules
 from cedilla.compiler.operators.shared.conditions import condition_warnings
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
@@ -40,6 +40,9 @@ class Select(Operator):
 
     def required(self) -> Expression | None:
         return self.predicate
+
+    def of_open_groups(self, rows: OpenGroups, types: Types) -> OpenGroups:
+        return rows
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs

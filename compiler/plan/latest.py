@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING
 
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.operators import Aggregate, Operator, Project, Rename, Select
+from cedilla.compiler.operators import Operator
+from cedilla.compiler.operators.shared.base import OpenGroups
 from cedilla.compiler.plan.formats import FORMATS
 from cedilla.compiler.plan.topics import topic_of
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.diagnostics.suggestions import unknown_attribute
-from cedilla.grammar.syntax import Attribute
 
 if TYPE_CHECKING:
     from cedilla.compiler.plan.sources import Source
 
 PROVISIONAL_COLUMN = "provisional"
 """The column of a table that is true for provisional rows."""
+_NO_ROWS = OpenGroups({}, frozenset())
 _Nodes = Callable[[str], "Source | Operator"]
 
 UPDATED = tuple(name for name, kind in FORMATS.items() if kind.is_updated)
@@ -36,7 +37,7 @@ def way_of(relation: str, node_of: _Nodes) -> tuple[Operator, ...]:
     node, way = node_of(relation), list[Operator]()
     while isinstance(node, Operator):
         way.insert(0, node)
-        if not isinstance(node, Select | Project | Rename):
+        if node.of_open_groups(_NO_ROWS, {}) is None:
             break
         node = node_of(node.inputs[0])
     return tuple(way)
@@ -60,35 +61,29 @@ def check_latest(
                 "RQ104", f"`{name}` is named twice in `as latest by`", span, hint=f"name `{name}` once"
             )
     way = way_of(relation, node_of)
-    if not way or not isinstance(groups := way[0], Aggregate) or not groups.by:
+    if not way or not (by := way[0].grouped_by):
         raise _without_groups(node, relation, way)
-    grouped, steady = {name: name for name in groups.by}, {*groups.by}
+    rows = OpenGroups({name: name for name in by}, frozenset(by))
     for operator in way[1:]:
-        match operator:
-            case Select() if changing := sorted(expressions.attributes(operator.predicate) - steady):
-                message = f"`{changing[0]}` changes while a group is open, and a condition above the output reads it"
-                hint = f"a row that no longer meets it would stay; emit `{changing[0]}`, and let its reader choose"
-                raise failure("RQ553", message, operator.span or span, hint=hint)
-            case Project():
-                items = operator.chosen(types_of(operator.inputs[0]))
-                steady = {n for n, item in items.items() if expressions.attributes(item) <= steady}
-                grouped = {
-                    n: grouped[item.name]
-                    for n, item in items.items()
-                    if isinstance(item, Attribute) and item.name in grouped
-                }
-            case Rename(names=names):
-                steady = {names.get(name, name) for name in steady}
-                grouped = {names.get(name, name): group for name, group in grouped.items()}
-            case _:
-                pass
-    if changing := [name for name in key if name not in steady]:
+        condition = operator.required()
+        read = frozenset[str]() if condition is None else expressions.attributes(condition)
+        if changing := sorted(read - rows.steady):
+            message = (
+                f"`{changing[0]}` changes while a group is open, and a condition above the output reads it"
+            )
+            hint = (
+                f"a row that no longer meets it would stay; emit `{changing[0]}`, and let its reader choose"
+            )
+            raise failure("RQ553", message, operator.span or span, hint=hint)
+        rows = operator.of_open_groups(rows, types_of(operator.inputs[0])) or rows
+    grouped = rows.names
+    if changing := [name for name in key if name not in rows.steady]:
         message = f"`{changing[0]}` is in the key, and changes while a group is open"
-        hint = f"a row would stay under its earlier key; {_key_hint(groups, grouped)}"
+        hint = f"a row would stay under its earlier key; {_key_hint(way[0].name, by, grouped)}"
         raise failure("RQ552", message, span, hint=hint)
-    if lacking := [name for name in groups.by if name not in {grouped.get(part) for part in key}]:
+    if lacking := [name for name in by if name not in {grouped.get(part) for part in key}]:
         message = f"rows of several groups would have one key, because `{lacking[0]}` is not in it"
-        raise failure("RQ551", message, span, hint=_key_hint(groups, grouped))
+        raise failure("RQ551", message, span, hint=_key_hint(way[0].name, by, grouped))
     _check_place(node)
     if FORMATS[node.format].is_table:
         check_names(types_of(relation), node.path, span)
@@ -104,7 +99,7 @@ def check_names(names: Iterable[str], table: str, span: Span | None = None) -> N
 def _without_groups(node: syntax.Emit, relation: str, way: tuple[Operator, ...]) -> DiagnosticError:
     what = f"the source `{relation}`" if not way else _article(way[0].title.lower())
     message = f"the rows of {what} are never updated"
-    if way and isinstance(way[0], Aggregate):
+    if way and way[0].grouped_by is not None:
         message = f"`{way[0].name}` is a single group, and rows are updated by the key of their group"
     hint = "`as latest by` is for an aggregate by its groups, with `select`, `project` and `rename` after it"
     return failure("RQ550", message, node.latest_span, hint=hint)
@@ -114,11 +109,11 @@ def _article(title: str) -> str:
     return f"{'an' if title[0] in 'aeiou' else 'a'} {title}"
 
 
-def _key_hint(groups: Aggregate, grouped: Mapping[str, str]) -> str:
+def _key_hint(groups: str, by: Iterable[str], grouped: Mapping[str, str]) -> str:
     named = {group: name for name, group in grouped.items()}
-    if lost := [name for name in groups.by if name not in named]:
-        return f"`{groups.name}` is grouped by `{lost[0]}`, so the projection has to keep it"
-    return f"`as latest by {', '.join(named[name] for name in groups.by)}` names each group"
+    if lost := [name for name in by if name not in named]:
+        return f"`{groups}` is grouped by `{lost[0]}`, so the projection has to keep it"
+    return f"`as latest by {', '.join(named[name] for name in by)}` names each group"
 
 
 def _check_place(node: syntax.Emit) -> None:

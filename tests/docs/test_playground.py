@@ -59,6 +59,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     return answers
 
 
+@pytest.mark.rest
 def test_the_archive_answers_with_nothing_else_installed(answers: Answers) -> None:
     answer = answers(QUERY, DATA)
     assert answer["output"].splitlines() == [

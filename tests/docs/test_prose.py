@@ -33,6 +33,7 @@ def check_share(all_texts: list[Text], limit: float) -> None:
     assert share <= limit, f"{share:.1f} percent of the texts:\n{lines}"
 
 
+@pytest.mark.rest
 def test_few_messages_have_a_phrase_to_decode() -> None:
     """Messages, hints, helps, `explain`, `trace` and the live page: readers see these most."""
     rooms = [ROOT / name for name in ("grammar", "compiler", "runtime")]

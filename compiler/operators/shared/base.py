@@ -59,6 +59,15 @@ class Rules:
 
 
 @frozen
+class OpenGroups:
+    """The attributes of rows of open groups. `names`: attributes that have the value of an attribute of the group;
+    `steady`: those that stay as they are while a group is open."""
+
+    names: Mapping[str, str]
+    steady: frozenset[str]
+
+
+@frozen
 class Invariants:
     """The pass, propagation and purge invariants in words (theory 1.3)."""
 
@@ -190,6 +199,17 @@ class Operator(ABC):
 
     def required(self) -> Expression | None:
         """Returns the condition that every output tuple satisfies as an input tuple; `None` without one."""
+        return None
+
+    @property
+    def grouped_by(self) -> tuple[str, ...] | None:
+        """The attributes that name a group, whose row changes while it is open (theory A2); `None` if rows are final
+        when they pass."""
+        return None
+
+    def of_open_groups(self, rows: OpenGroups, types: Mapping[str, Type]) -> OpenGroups | None:
+        """Returns its rows of open groups by those of its input; `None` if it passes final rows only. `types`: of the
+        input."""
         return None
 
     def arguments(self) -> dict[str, Any]:

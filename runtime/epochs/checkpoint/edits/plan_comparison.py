@@ -13,7 +13,7 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, Facts, closed_for_readers
-from cedilla.compiler.operators import Operator, Select
+from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Emit, Plan, Source, derive, follow
 from cedilla.compiler.regions import Tree
@@ -322,7 +322,7 @@ class _Comparison:
         """Returns True if an updated output may never get the final rows of groups that are open: their state begins
         again, or another condition leaves them out."""
         groups, *above = self.plan.updated[emit.name]
-        conditions = [operator for operator in above if isinstance(operator, Select)]
+        conditions = [operator for operator in above if operator.required() is not None]
         return any(operator.name not in self.matched.same for operator in (groups, *conditions))
 
     def _retyped(self, was: Facts, now: Facts) -> Iterator[str]:

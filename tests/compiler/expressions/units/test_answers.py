@@ -53,6 +53,7 @@ def test_a_second_process_has_the_answers_of_the_first_and_loads_no_pint(folder:
     assert first[0] == second[0]
 
 
+@pytest.mark.rest
 def test_a_question_about_a_unit_that_only_kept_answers_have_named(folder: Path) -> None:
     code = 'from cedilla.compiler.expressions.units import kinds, units; cent = "[ct=EUR/100]"; '
     asked(folder, f'{code}units.conversion(cent, "[EUR=EUR]")')

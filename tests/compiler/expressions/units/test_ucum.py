@@ -61,6 +61,7 @@ def test_codes_mean_what_ucum_says() -> None:
     assert refused == ["C", "F", "'", "''", "AU", "pc", "Gal", "Gb", "ph", "R", "st", "b"]
 
 
+@pytest.mark.rest
 def test_codes_with_prefixes_mean_what_ucum_says() -> None:
     codes = [name for name in ucum().prefixed() if name not in OF_PEOPLE]
     read = [name for name in codes if check(name, ucum().meaning(name))]

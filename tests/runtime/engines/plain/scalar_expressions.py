@@ -188,6 +188,15 @@ DAY = (
 
 
 EXPRESSIONS = [
+    *(f"{name}(n, b)" for name in ("bitwise_and", "bitwise_or", "bitwise_xor")),
+    *("bitwise_not(n)", "shift_left(n, 3)", "shift_right(n, 1)", "bit(n, 1)", "bit_count(n)"),
+    *("from_base(s, 16)", "to_base(n, 16)", "hex(s)", "unhex(hex(s))", "base64(s)", "unbase64(base64(s))"),
+    *(
+        "base64_to_hex(base64(s))",
+        "hex_to_base64(hex(s))",
+        "size(split(s, 'l'))",
+        "element_at(split(s, 'l'), 1)",
+    ),
     *(f"{name}({x})" for name in NUMBER for x in ("a", "c", "d", "b")),
     *(
         f"{name}({x})"
