@@ -20,6 +20,9 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from cedilla.runtime.connectors.formats.sinks.table import TableSink
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
 from cedilla.runtime.connectors.storage.stores import LocalStore
@@ -27,6 +30,21 @@ from cedilla.runtime.epochs.checkpoint.integrity import Integrity, inspect
 from tests.kit.lines import write_lines
 from tests.kit.sensor_streams import PLACES, random_stream
 from tests.kit.stream import decode, read_output
+
+
+def dies_after(patch: pytest.MonkeyPatch, sink: type[TableSink], done: int) -> None:
+    """Lets a run die after so many of the two versions that an epoch adds to tables, of its rows and of its markers."""
+    append, appended = sink.append, list[str]()
+
+    def dies(self: TableSink, table: str, number: int, rows: Any) -> None:
+        if len(appended) == done:
+            raise KeyboardInterrupt
+        append(self, table, number, rows)
+        appended.append(table)
+        if len(appended) == done == 2:
+            raise KeyboardInterrupt
+
+    patch.setattr(sink, "append", dies)
 
 
 def fill_disk(number: int) -> Callable[..., None]:

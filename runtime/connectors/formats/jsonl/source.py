@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import ClassVar
+
+from attrs import evolve
+from pyspark.sql import SparkSession
 
 from cedilla.runtime.connectors.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.connectors.formats.jsonl.fields import of_block
@@ -16,6 +19,7 @@ from cedilla.runtime.connectors.formats.source import (
     FieldKinds,
     MarkerLine,
     Numbered,
+    Scan,
     Span,
     Types,
 )
@@ -45,6 +49,14 @@ class JsonLines(TextFormat):
             problem = json_over_lines(text)
             return MarkerLine("malformed", text, position, problem=problem, code=SEVERAL_LINES)
         return super().marker_line(kind, text, position, end)
+
+
+class LinesOfTuples(JsonLines):
+    """Lines that have any number of tuples each, so that their numbers say nothing about tuples."""
+
+    def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
+        """Omits the numbers of tuples."""
+        return [evolve(scan, tuples=None, counts={}) for scan in super().scans(spark, slices)]
 
 
 def stray_lines(files: Numbered, format_: JsonLines) -> Iterator[tuple[str, int]]:

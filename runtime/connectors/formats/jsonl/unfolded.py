@@ -11,15 +11,14 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-from attrs import evolve, field, frozen
-from pyspark.sql import SparkSession
+from attrs import field, frozen
 
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.unfolding import Unfolding
 from cedilla.runtime.connectors.formats.jsonl.batches import JsonBatches, tuple_lines
 from cedilla.runtime.connectors.formats.jsonl.fields import of_block
 from cedilla.runtime.connectors.formats.jsonl.records import Records
-from cedilla.runtime.connectors.formats.jsonl.source import JsonLines
+from cedilla.runtime.connectors.formats.jsonl.source import LinesOfTuples
 from cedilla.runtime.connectors.formats.lines.blocks import Block, Part, Places
 from cedilla.runtime.connectors.formats.lines.fields import rows_within
 from cedilla.runtime.connectors.formats.source import (
@@ -27,7 +26,6 @@ from cedilla.runtime.connectors.formats.source import (
     FieldKinds,
     InputFile,
     Numbered,
-    Scan,
     Span,
     Types,
 )
@@ -116,7 +114,7 @@ def _fields(block: Block, span: Span = EVERYWHERE, *, paths: Paths, steps: Steps
     return of_block(Block(rows.text, 0, markers=()), paths=paths) if len(rows.starts) else {}
 
 
-class Unfolded(JsonLines):
+class Unfolded(LinesOfTuples):
     """Lines of JSON that are taken apart; each source has its own instance."""
 
     def __init__(self, longest: int = LONGEST_LINE, source: Source | None = None) -> None:
@@ -134,10 +132,6 @@ class Unfolded(JsonLines):
             _UnfoldedPart(p.path, p.number, p.begin, p.end, self.steps, longest=p.longest, length=p.length)
             for p in super().parts(files)
         ]
-
-    def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
-        """Omits the numbers of tuples: a line may contain any number of them."""
-        return [evolve(scan, tuples=None, counts={}) for scan in super().scans(spark, slices)]
 
     def search_of_fields(self) -> Callable[[Block, Span], Mapping[str, FieldKinds]]:
         return partial(_fields, paths=self.paths, steps=self.steps)

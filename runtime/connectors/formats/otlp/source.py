@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler.plan import Source
 from cedilla.runtime.connectors.formats.jsonl.markers import markers_in_file
 from cedilla.runtime.connectors.formats.jsonl.records import Records
-from cedilla.runtime.connectors.formats.jsonl.source import JsonLines
+from cedilla.runtime.connectors.formats.jsonl.source import LinesOfTuples
 from cedilla.runtime.connectors.formats.lines.blocks import Block, Part, opened_part
 from cedilla.runtime.connectors.formats.lines.text_format import FoundMarker
 from cedilla.runtime.connectors.formats.otlp.batches import PointBatches, text_of
@@ -23,7 +23,6 @@ from cedilla.runtime.connectors.formats.source import (
     FieldKinds,
     InputFile,
     Numbered,
-    Scan,
     Span,
     Types,
 )
@@ -77,7 +76,7 @@ def markers_in(block: Block) -> Iterator[FoundMarker]:
     return iter(()) if isinstance(block, MessageBlock) else markers_in_file(block)
 
 
-class Otlp(JsonLines):
+class Otlp(LinesOfTuples):
     """Requests of many data points; each source has its own instance, because it selects the points to read."""
 
     malformed: ClassVar[str] = NO_REQUEST
@@ -103,10 +102,6 @@ class Otlp(JsonLines):
             RequestPart(p.path, p.number, p.begin, p.end, self.reader, longest=p.longest, length=p.length)
             for p in super().parts(files)
         ]
-
-    def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
-        """Omits the numbers of tuples: a request may contain any number of data points."""
-        return [evolve(scan, tuples=None, counts={}) for scan in super().scans(spark, slices)]
 
     def fields(
         self, spark: SparkSession, files: Numbered, between: Span = EVERYWHERE

@@ -24,7 +24,12 @@ from cedilla.runtime.epochs.checkpoint.commits import Commit
 from cedilla.runtime.epochs.checkpoint.edits.accent_changes import compare_accents
 from cedilla.runtime.epochs.checkpoint.edits.added_streams import continued
 from cedilla.runtime.epochs.checkpoint.edits.change import Change, Changes, Effect
-from cedilla.runtime.epochs.checkpoint.edits.plan_matching import SIDES, match_emits, read_by_emits
+from cedilla.runtime.epochs.checkpoint.edits.plan_matching import (
+    SIDES,
+    differences,
+    match_emits,
+    read_by_emits,
+)
 from cedilla.runtime.epochs.checkpoint.edits.source_changes import compare_source, region_texts
 from cedilla.runtime.epochs.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.epochs.state.segments import Segment
@@ -204,7 +209,7 @@ class _Comparison:
                 self._add("continues after", _label(new), "a wider domain", why)
 
     def _changed(self, old: Operator, new: Operator) -> None:
-        what = ", ".join(_differences(old, new))
+        what = ", ".join(differences(old, new))
         if not new.stateful:
             if what:
                 self._add(
@@ -388,22 +393,3 @@ def _read(tables: list[str]) -> str:
 
 def _label(operator: Operator) -> str:
     return f"{operator.title} {operator.name} (line {operator.line})"
-
-
-def _differences(old: Operator, new: Operator) -> Iterator[str]:
-    """The parameters that differ, as `explain` shows them."""
-    if type(old) is not type(new):
-        yield f"{old.title} → {new.title}"
-        return
-    was, now = old.parameters(), new.parameters()
-    for name in dict.fromkeys([*was, *now]):
-        if was.get(name) != now.get(name):
-            yield f"{name} {_value_text(was.get(name))} → {_value_text(now.get(name))}"
-    if old.inputs != new.inputs:
-        yield f"of {', '.join(old.inputs)} → of {', '.join(new.inputs)}"
-
-
-def _value_text(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
+from typing import Any
 
 from attrs import fields, frozen
 
@@ -134,3 +135,22 @@ def match_emits(stored: StoredPlan, new: Plan, matched: Match) -> dict[str, Emit
 def read_by_emits(plan: Plan) -> set[str]:
     """Returns the relations that outputs are computed from."""
     return {node.name for emit in plan.emits for node in plan.ancestors(emit.relation)}
+
+
+def differences(old: Operator, new: Operator) -> Iterator[str]:
+    """Yields the parameters in which two operators differ, as `explain` shows them."""
+    if type(old) is not type(new):
+        yield f"{old.title} → {new.title}"
+        return
+    was, now = old.parameters(), new.parameters()
+    for name in dict.fromkeys([*was, *now]):
+        if was.get(name) != now.get(name):
+            yield f"{name} {_value_text(was.get(name))} → {_value_text(now.get(name))}"
+    if old.inputs != new.inputs:
+        yield f"of {', '.join(old.inputs)} → of {', '.join(new.inputs)}"
+
+
+def _value_text(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

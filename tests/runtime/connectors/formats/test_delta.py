@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.connectors.formats.sinks.delta import DeltaSink
 from tests.kit.errors import code_of
+from tests.kit.faults import dies_after
 from tests.kit.query import Query
 
 deltalake = pytest.importorskip("deltalake")
@@ -80,19 +81,8 @@ def test_an_epoch_that_is_published_again_is_there_once(
     """The run dies after the commit record: before, between and after its two transactions (exactly once)."""
     run = delta_query(spark, tmp_path)
     run.write("r", [{"k": 0, "t": 77.0}, {"$punctuation": "[k < 1]"}])
-    append = DeltaSink.append
-    appended: list[str] = []
-
-    def dies(sink: DeltaSink, table: str, number: int, batches: Any) -> None:
-        if len(appended) == done:
-            raise KeyboardInterrupt
-        append(sink, table, number, batches)
-        appended.append(table)
-        if len(appended) == done == 2:
-            raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
-        patch.setattr(DeltaSink, "append", dies)
+        dies_after(patch, DeltaSink, done)
         with pytest.raises(KeyboardInterrupt):
             run.process()
     run.write("r", [{"k": 5, "t": 1.0}, {"$punctuation": "[k < 2]"}])

@@ -18,6 +18,7 @@ from cedilla.runtime import simulate
 from cedilla.runtime.connectors.formats.sinks.iceberg import IcebergSink
 from tests.kit.delta_tables import rows_in
 from tests.kit.errors import error_of
+from tests.kit.faults import dies_after
 from tests.kit.iceberg_tables import IcebergTable
 from tests.kit.lines import write_lines
 
@@ -115,19 +116,8 @@ def test_an_epoch_that_is_published_again_is_there_once(
 ) -> None:
     """The run dies after the commit record: before, between and after its two transactions (exactly once)."""
     output.write({"k": 0, "t": 77.0}, {"$punctuation": "[k < 1]"})
-    append = IcebergSink.append
-    appended: list[str] = []
-
-    def dies(sink: IcebergSink, table: str, number: int, batches: Any) -> None:
-        if len(appended) == done:
-            raise KeyboardInterrupt
-        append(sink, table, number, batches)
-        appended.append(table)
-        if len(appended) == done == 2:
-            raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
-        patch.setattr(IcebergSink, "append", dies)
+        dies_after(patch, IcebergSink, done)
         with pytest.raises(KeyboardInterrupt):
             output.run()
     output.write({"k": 5, "t": 1.0}, {"$punctuation": "[k < 2]"})
