@@ -20,7 +20,7 @@ from cedilla.compiler.plan.formats import FORMATS, check_source_format, names_wh
 from cedilla.compiler.plan.record_fields import check_record_fields
 from cedilla.compiler.plan.telemetry import check_points
 from cedilla.compiler.plan.topics import check_topic
-from cedilla.compiler.plan.unfolding import unfoldings_of
+from cedilla.compiler.plan.unfolding import unfoldings_of, unread
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean, unknown_attribute
@@ -30,7 +30,7 @@ from cedilla.grammar.syntax import RangePattern, SetPattern, TableColumn
 def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings: list[Diagnostic]) -> Source:
     """Builds a declared stream or table; `above`: the sources declared before it.
 
-    Adds RQ125, RQ126 and RQ150 to `warnings`. Raises what the checks below raise.
+    Adds RQ125, RQ126, RQ150 and RQ580 to `warnings`. Raises what the checks below raise.
     """
     check_source_format(node.format, node.format_span or node.span)
     check_declared_once(node.attributes)
@@ -47,6 +47,13 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
             warnings += domain_warnings(declared.name, types[declared.name], declared.domain)
     _check_lists(node)
     check_clauses(node, attributes)
+    unfolded = unfoldings_of(node)
+    every = (
+        a
+        for attribute in attributes.values()
+        for a in (attribute.keys or (attribute.name,), *attribute.others)
+    )
+    warnings += unread(node, unfolded, [*every])
     units = {name: attribute.unit for name, attribute in attributes.items() if attribute.unit}
     return Source(
         name=node.name,
@@ -66,7 +73,7 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
         by_name=node.by_name,
         markers_only=node.markers_only,
         none=frozenset(node.none),
-        unfolded=unfoldings_of(node),
+        unfolded=unfolded,
         line=node.span.line,
         span=node.span,
     )

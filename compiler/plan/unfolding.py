@@ -7,7 +7,7 @@ so that paths lead into it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal
 
 from attrs import frozen
@@ -15,7 +15,8 @@ from attrs import frozen
 from cedilla.compiler.plan.field_paths import FieldPath, field_path_of, path_text
 from cedilla.compiler.plan.formats import FORMATS, names_where
 from cedilla.grammar import syntax
-from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.grammar.formatting.expression_formatter import quote
 from cedilla.grammar.syntax.statement_nodes import UNFOLDINGS
 
@@ -64,6 +65,25 @@ def unfoldings_of(node: syntax.StreamDeclaration) -> tuple[Unfolding, ...]:
             message = f"`{steps[-1]}` comes twice"
             raise failure("RQ561", message, clause.span, hint="leave one of them out")
     return tuple(steps)
+
+
+def unread(
+    node: syntax.StreamDeclaration, steps: Sequence[Unfolding], paths: Collection[FieldPath]
+) -> Iterator[Diagnostic]:
+    """Yields RQ580 for a step from which nothing is read. `paths`: those of the attributes."""
+    firsts = [path[0] for path in paths]
+    for step, clause in zip(steps, node.unfolded, strict=True):
+        others = [*paths, *(other.keys for other in steps if other is not step)]
+        if any(path[: len(step.keys)] == step.keys for path in others):
+            continue
+        shown = quote(path_text(step.keys))
+        message = f"nothing is read from {shown}, which `{step}` takes apart"
+        near = suggest(step.keys[0], firsts)
+        hint = f"attributes of what it takes apart have a path, as in `from {quote(path_text((*step.keys, 'NAME')))}`"
+        if near is not None:
+            hint = f"did you mean {quote(path_text((near, *step.keys[1:])))}? {hint}"
+        why = () if step.kind == "text" else (f"a line without {shown} gives no tuple",)
+        yield Diagnostic("RQ580", "warning", message, clause.span, why, hint)
 
 
 def _is_twice(steps: Iterable[Unfolding]) -> bool:

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
+from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan.unfolding import Unfolding
 from cedilla.runtime.connectors.formats.jsonl.batches import JsonBatches
@@ -186,3 +187,20 @@ def test_a_producer_writes_whole_lines(tmp_path: Path) -> None:
         stream.tuple({"id": 1, "items": [{"sku": "a"}, {"sku": "b"}]})
         assert code_of(lambda: stream.tuple({"id": 1, "items": [{"sku": "a"}, {"n": 1}]})) == "RQ302"
     assert read_lines(*(tmp_path / "r").rglob("*")) == [{"id": 1, "items": [{"sku": "a"}, {"sku": "b"}]}]
+
+
+@pytest.mark.parametrize(
+    ("clause", "is_read"),
+    [
+        ('each "item"', False),
+        ('each "items"', True),
+        ('parsed "items" each "items"', True),
+        ('each "id"', True),
+        ('parsed "load"', False),
+        ('parsed "load" each "load.items"', False),
+    ],
+)
+def test_a_clause_from_which_nothing_is_read_is_named(clause: str, is_read: bool) -> None:
+    """Its path may be misspelt, and then no line gives a tuple."""
+    warnings = compile_query(QUERY.replace('each "items"', clause)).warnings
+    assert (not any(warning.code == "RQ580" for warning in warnings)) is is_read
