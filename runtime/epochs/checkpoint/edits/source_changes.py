@@ -44,6 +44,9 @@ _AT_ONCE = (
     (("heartbeat",), "`heartbeat`", _CLOSED),
 )
 """Attributes of a source, the words that declare them, and the effect of another value."""
+_OF_ROWS = frozenset({"changes", "latest", "none", "unfolded"})
+"""Those that decide which tuples the files have: a table does not get other ones, because it is read once."""
+_HAS_BEEN_READ = "the table has been read before, and its rows do not come again"
 _BY_ATTRIBUTE = ("types", "universe", "units", "grown", "codes", "bent", "forms")
 """The fields of the state of a source that map each attribute to something."""
 
@@ -118,7 +121,10 @@ class _Comparison:
             yield self._change("at once", f"path {self.old.path} → {self.new.path}", why)
         for names, what, why in _AT_ONCE:
             if any(getattr(self.old, name) != getattr(self.new, name) for name in names):
-                yield self._change("at once", what, why)
+                if self.is_read and _OF_ROWS.intersection(names):
+                    yield self._change("new checkpoint", what, _HAS_BEEN_READ)
+                else:
+                    yield self._change("at once", what, why)
         beats = self.old.heartbeat, self.new.heartbeat
         if len({beat.attribute for beat in beats if beat is not None}) > 1:
             self.state = evolve(self.state, reached=None, latest=None)  # a time of another attribute
@@ -244,7 +250,10 @@ class _Comparison:
             if (renamed := self._renamed_to(attribute)) is not None:
                 yield self._change("new checkpoint", f"{old} → {attribute}", renamed)
                 return
-            yield self._change("at once", f"{old} → {attribute}", "it is read from there from now on")
+            if self.is_read:
+                yield self._change("new checkpoint", f"{old} → {attribute}", _HAS_BEEN_READ)
+            else:
+                yield self._change("at once", f"{old} → {attribute}", "it is read from there from now on")
         if old is None:
             self._expect(name, LATENT if attribute.optional else PRESENT)
             yield self._change("continues", f"{attribute} is declared", "an accent has added it already")
