@@ -45,6 +45,8 @@ def folded(line: str, steps: Sequence[Unfolding]) -> str:
     >>> folded('{"id": 7, "d": {"key": "a", "value": 1.50}}', [Unfolding("entry", ("d",))])
     '{"id": 7, "d": {"a": 1.50}}'
     """
+    if is_too_deep(line):
+        return line
     for step in reversed(steps):
         try:
             span = _value_at(plain := _without_words(line), step.keys)
@@ -58,8 +60,9 @@ def folded(line: str, steps: Sequence[Unfolding]) -> str:
             case "element" if plain[begin] == "[":
                 part = f"[{part}]"
             case "entry" if plain[begin] == "{":
-                key, value = (line[a:b] for _, (a, b) in _entries(plain, begin))
-                part = f"{{{key}: {value}}}"
+                entries = {json.loads(name): line[a:b] for name, (a, b) in _entries(plain, begin)}
+                if entries.keys() == {*ENTRY}:  # else the line was not taken apart
+                    part = f"{{{entries[ENTRY[0]]}: {entries[ENTRY[1]]}}}"
             case "element" | "entry" | "text":
                 pass
             case _:

@@ -15,7 +15,7 @@ from cedilla.compiler.plan.unfolding import Unfolding
 from cedilla.runtime.connectors.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.connectors.formats.jsonl.unfolded import UnfoldedBatches
 from cedilla.runtime.connectors.formats.lines.blocks import Block
-from cedilla.runtime.connectors.records.json_objects import parse_line
+from cedilla.runtime.connectors.records.json_objects import DEEPEST, parse_line
 from cedilla.runtime.connectors.records.unfolding import folded, unfolded
 from cedilla.runtime.tools.produce.stream import Stream
 from tests.kit.command import cedilla
@@ -82,6 +82,17 @@ def test_a_line_of_one_tuple_can_be_taken_apart_again(line: str, sent: list[str]
     lines = unfolded(line, STEPS)
     assert [folded(text, STEPS) for text in lines] == sent
     assert [unfolded(text, STEPS) for text in sent] == [[text] for text in lines]
+
+
+@pytest.mark.parametrize("depth", range(DEEPEST - 8, DEEPEST + 1))
+def test_a_line_that_is_nested_deeply_is_read_or_refused_as_a_whole(depth: int) -> None:
+    """An entry is one level deeper than it was, so that a line may be too deep after the first step only."""
+    line = f'{{"d": {{"a": {{"l": [{"[" * depth}{"]" * depth}, 1]}}}}}}'
+    lines = unfolded(line, STEPS)
+    if len(lines) == 1:
+        assert lines == [line] == [folded(line, STEPS)]
+    else:
+        assert [unfolded(folded(text, STEPS), STEPS) for text in lines] == [[text] for text in lines]
 
 
 @pytest.mark.parametrize("seed", tiered(range(6), 2))
