@@ -31,7 +31,8 @@ def check_allowed(plan: Plan, change: Change) -> None:
         return
     kind = f"{change.kind}({', '.join(change.attributes)})"
     wider = str(policy.wider(change.kind, change.attributes))
-    message = f"the query does not take the change {change}: it has `set changes = {policy};`"
+    text = str(change).removeprefix("[[").removesuffix("]]")
+    message = f"the query does not take the change {text}: it has `set changes = {policy};`"
     hint = f"`set changes = {wider};` takes it, and a run continues here; `cedilla run --approve` asks"
     raise DiagnosticError([NotAllowed(NOT_ALLOWED, "error", message, help=hint, kind=kind, wider=wider)])
 

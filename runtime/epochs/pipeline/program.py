@@ -199,7 +199,9 @@ def _ends(pressed: Callable[[], bool], growth: MemoryGrowth | None) -> bool:
 def _continues(options: Options, consent: Consent, changes: Changes) -> bool:
     """Returns True if an edited query may continue. Asks `consent` if there is something to confirm, or to approve;
     Ctrl-C is an answer."""
-    if options.yes or not changes.items or (changes.goes_on_at_once and not options.approve):
+    # A person has written a setting, or has approved it in a run before.
+    is_edited = any(item.where != "settings" for item in changes.items)
+    if options.yes or (changes.goes_on_at_once and not (options.approve and is_edited)):
         return True
     with handled(signal.SIGINT, signal.default_int_handler):
         return consent(changes)

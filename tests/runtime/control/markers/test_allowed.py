@@ -54,6 +54,7 @@ def test_a_kind_is_refused_without_its_word_and_taken_with_it(kind: str) -> None
     others = ", ".join(other for other in KINDS if other != word(kind))
     error = refused(f"allow {{{others}}}", accent)
     assert (error.code, error.kind.partition("(")[0]) == ("RQ570", word(kind))
+    assert f"the change {word(kind)}(" in error.message
     assert f"`set changes = {error.wider};`" in (error.help or "")
     assert after(error.wider, accent) == after("any", accent)
     assert after(f"allow {{{word(kind)}}}", accent) == after("any", accent)
