@@ -37,6 +37,8 @@ NOT_ALONE = {
     r"--on stop": "a site of the reader",
     r"cedilla replay": "a quarantine: tests/runtime/tools/inspect/test_replay.py",
     r"queries/weather": "the data of make demo",
+    r"=archive|=house": "files that a program of the page writes: tests/test_mqtt.py, tests/test_recorder.py",
+    r"read used": "the output of a query of the page: tests/runtime/epochs/pipeline/test_latest.py",
     r"\.\.\.|\bcheckpoint \\": "a text that is cut",
 }
 """What a command contains that cannot be tried here -> why."""

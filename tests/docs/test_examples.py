@@ -15,6 +15,7 @@ from cedilla.compiler.explain.analysis.findings import findings
 from cedilla.compiler.operators import OPERATORS, Operator, User
 from cedilla.compiler.plan import Plan
 from cedilla.grammar import DiagnosticError
+from cedilla.runtime.connectors.records.marker_files import MARK
 from cedilla.runtime.hosts.cli.main import main
 from tests.docs.examples import (
     FENCE,
@@ -168,7 +169,11 @@ def test_every_plain_example_of_an_operator_does_what_its_page_says(tmp_path: Pa
     for source, file, items in example.files:
         run.write(source, items, file)
     (emit,) = compile_query(example.query).plan.emits
-    actual, expected = run.simulate().output(emit.name), example.output
+    # Which provisional rows there are depends on the cut into epochs.
+    actual, expected = (
+        [item for item in items if MARK not in item]
+        for items in (run.simulate().output(emit.name), example.output)
+    )
     assert texts(decode(actual)) == texts(decode(expected))
     assert run.simulated.rejections == []
 

@@ -13,7 +13,7 @@ from tests.kit.delta_tables import DeltaTable, TableQuery
 from tests.kit.errors import error_of
 from tests.kit.tables import java_writes, spark_writes
 
-pytestmark = [pytest.mark.rest, pytest.mark.java, pytest.mark.either_engine]
+pytestmark = [pytest.mark.java, pytest.mark.either_engine]
 
 _PLAIN = "delta.`{0}/name/r`"
 _BY_ID = "delta.`{0}/id/r`"
@@ -59,6 +59,7 @@ def query(spark: SparkSession, root: Path, table: DeltaTable, attributes: str) -
     return TableQuery(spark, root, text)
 
 
+@pytest.mark.soak
 def test_a_rename_of_spark_needs_no_accent(spark: SparkSession, delta: Path, tmp_path: Path) -> None:
     """The query starts before the mapping, and goes on after the rename, a new column of the old name, and a type that
     has widened."""
@@ -78,6 +79,7 @@ def test_a_rename_of_spark_needs_no_accent(spark: SparkSession, delta: Path, tmp
     assert later.simulated() == expected
 
 
+@pytest.mark.soak
 def test_partitions_of_spark_by_field_id(spark: SparkSession, delta: Path, tmp_path: Path) -> None:
     table = DeltaTable(delta / "id")
     of = query(spark, tmp_path, table, "k: long, d?: date, at?: timestamp, x: double")
@@ -134,6 +136,7 @@ def over(spark: SparkSession, root: Path, table: Path, attributes: str) -> Table
     return TableQuery(spark, root, text)
 
 
+@pytest.mark.rest
 def test_snapshots_of_the_java_library(spark: SparkSession, iceberg: Path, tmp_path: Path) -> None:
     """A rename, a name that is used again, a type that widens; a compaction, whose files have other values here, is
     passed over. A metadata file is the table before all this, and the folder the table now."""
@@ -150,6 +153,7 @@ def test_snapshots_of_the_java_library(spark: SparkSession, iceberg: Path, tmp_p
     assert of.run(yes=True) == expected
 
 
+@pytest.mark.rest
 def test_a_table_of_the_first_version_with_partitions(
     spark: SparkSession, iceberg: Path, tmp_path: Path
 ) -> None:
@@ -158,6 +162,7 @@ def test_a_table_of_the_first_version_with_partitions(
     assert of.run() == of.simulated() == expected
 
 
+@pytest.mark.rest
 def test_expired_snapshots_of_the_java_library(spark: SparkSession, iceberg: Path, tmp_path: Path) -> None:
     """A new query begins with the current files, if nothing deletes rows of them."""
     assert [row["k"] - K for row in over(spark, tmp_path, iceberg / "cut", "k: long").run()] == [1, 2, 3]
@@ -165,6 +170,7 @@ def test_expired_snapshots_of_the_java_library(spark: SparkSession, iceberg: Pat
     assert (error.code, "rewrite_data_files" in (error.help or "")) == ("RQ472", True)
 
 
+@pytest.mark.rest
 def test_delete_files_end_the_query(spark: SparkSession, iceberg: Path, tmp_path: Path) -> None:
     of = over(spark, tmp_path, iceberg / "deleted", "k: long")
     assert error_of(of.run).code == "RQ438"
