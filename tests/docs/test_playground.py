@@ -73,6 +73,7 @@ def test_the_archive_answers_with_nothing_else_installed(answers: Answers) -> No
     assert answer["findings"] == "no errors or warnings"
 
 
+@pytest.mark.rest
 def test_a_link_replaces_no_module(answers: Answers) -> None:
     """The data of a link are those of a stranger."""
     escapes = "# ../lib/cedilla/grammar/__init__.py\nraise SystemExit\n# x.py\nraise SystemExit\n"

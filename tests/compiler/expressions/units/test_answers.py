@@ -47,6 +47,7 @@ def asked(folder: Path, code: str = QUESTIONS) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.rest
 def test_a_second_process_has_the_answers_of_the_first_and_loads_no_pint(folder: Path) -> None:
     first, second = asked(folder), asked(folder)
     assert (first[1], second[1]) == ("True", "False")

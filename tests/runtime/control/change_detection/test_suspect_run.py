@@ -201,6 +201,7 @@ def test_a_new_group_in_another_unit_is_no_jump() -> None:
     assert reported(epochs) == []
 
 
+@pytest.mark.rest
 def test_what_goes_back_is_a_note_and_the_accent_says_all_that_is_not_announced() -> None:
     def value(epoch: int, n: int) -> float:
         factor = 1 if not 4 <= epoch < 12 else 1000 if epoch < 8 else 10

@@ -382,6 +382,7 @@ def test_a_check_loads_no_other_commands_and_writes_no_program() -> None:
     assert modules.isdisjoint(("networkx", "pyarrow"))
 
 
+@pytest.mark.rest
 def test_a_check_and_a_plan_load_no_pint_again_and_markers_for_stated_accents_only() -> None:
     """Answers about units are kept (`compiler/expressions/units/answers.py`)."""
     for command in ("check", "explain"):
