@@ -61,7 +61,7 @@ class Rules:
 @frozen
 class OpenGroups:
     """The attributes of rows of open groups. `names`: attributes that have the value of an attribute of the group;
-    `steady`: those that stay as they are while a group is open."""
+    `steady`: those that do not change while a group is open."""
 
     names: Mapping[str, str]
     steady: frozenset[str]

@@ -218,9 +218,11 @@ def _object(text: str) -> Row:
         item = None if is_too_deep(text) else json.loads(text, parse_float=number_text)
     except ValueError:
         item = None
-    if not isinstance(item, dict):
-        raise ValueError(NO_OBJECT)
-    return item  # type: ignore[reportUnknownVariableType]
+    match item:
+        case dict(row):
+            return row
+        case _:
+            raise ValueError(NO_OBJECT)
 
 
 def _event_of(item: Row, converters: _Converters, read: Set[str]) -> _Event:
@@ -253,9 +255,12 @@ def _converted(row: Row, converters: _Converters) -> Row:
 
 def _time_of(envelope: Mapping[str, Any]) -> str | None:
     """Returns the time at which the database has changed a row, in UTC."""
-    source = envelope.get("source")
-    own = source.get("ts_ms") if isinstance(source, dict) else None  # type: ignore[reportUnknownMemberType]
-    milliseconds: Any = envelope.get("ts_ms") if own is None else own
+    milliseconds: Any
+    match envelope:
+        case {"source": {"ts_ms": milliseconds}} if milliseconds is not None:
+            pass
+        case _:
+            milliseconds = envelope.get("ts_ms")
     try:
         return moment_text(milliseconds, 3) if isinstance(milliseconds, int) else None
     except BeyondTypeError:

@@ -52,7 +52,7 @@ class KnownFiles:
     """The records of a stream by path, the last one of each, and by what tells the bytes of a file."""
 
     by_path: dict[str, ReadFile] = field(factory=dict[str, ReadFile])
-    _by_bytes: dict[tuple[int, object], tuple[str, ...]] | None = field(init=False, default=None)
+    _by_bytes: dict[tuple[int, object], dict[str, None]] | None = field(init=False, default=None)
 
     def update(self, read: Iterable[ReadFile]) -> None:
         """Adds records, in their order."""
@@ -71,11 +71,11 @@ class KnownFiles:
         return [file for file in same if (file.length, file.key) == (length, key)]
 
 
-def _index(by_bytes: dict[tuple[int, object], tuple[str, ...]], file: ReadFile) -> None:
+def _index(by_bytes: dict[tuple[int, object], dict[str, None]], file: ReadFile) -> None:
     if file.length:
-        paths = by_bytes.get(key := (file.length, file.key), ())
-        if file.path not in paths:
-            by_bytes[key] = (*paths, file.path)
+        by_bytes.setdefault((file.length, file.key), {})[file.path] = (
+            None  # very many may have the same bytes
+        )
 
 
 Known = Mapping[str, Sequence[ReadFile]]

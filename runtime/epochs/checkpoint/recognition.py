@@ -159,11 +159,14 @@ class Recognition:
     def _lost(self) -> dict[str, None]:
         """Returns the recorded paths in this folder that are not there."""
         if self.seen.lost is None:
-            is_here = self.folder.holds if self.folder is not None else bool
-            gone = (at for at in self.known.by_path if is_here(at) and self._present(at) is None)
+            gone = (at for at in self.known.by_path if self._is_here(at) and self._present(at) is None)
             self.seen = evolve(self.seen, lost=dict.fromkeys(gone))
         assert self.seen.lost is not None
         return self.seen.lost
+
+    def _is_here(self, recorded: str) -> bool:
+        """Returns True for the recorded path of a file in this folder."""
+        return self.folder is None or self.folder.holds(recorded)
 
     def _present(self, recorded: str) -> FoundFile | None:
         """Returns the listed file with a recorded path."""
@@ -194,13 +197,12 @@ class Recognition:
         more."""
         if not candidates:
             return {}
-        is_here = self.folder.holds if self.folder is not None else bool
         pairs = [
             (one, read)
             for one in candidates.values()
             for key in (one.fingerprint, (one.file.modified, name_of(one.at)))
             for read in self.known.with_bytes(one.file.length, key)
-            if one.at != read.path and is_here(read.path) and self._is_free(read, one)
+            if one.at != read.path and self._is_here(read.path) and self._is_free(read, one)
         ]
         pairs.sort(key=lambda pair: (pair[0].file.modified != pair[1].modified, pair[0].at))
         chosen, left = dict[str, tuple[Looked, ReadFile]](), set[str]()

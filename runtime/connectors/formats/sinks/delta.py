@@ -54,7 +54,12 @@ class DeltaSink(TableSink):
 
         self._commit(table, number, append)
 
+    def put(self, table: str, number: int, rows: Callable[[], pa.RecordBatchReader]) -> None:
+        put = self.merge if self._latest else self.append
+        put(table, number, rows)
+
     def merge(self, table: str, number: int, rows: Callable[[], pa.RecordBatchReader]) -> None:
+        """Puts rows in the place of those with the same keys, in one version."""
         opened = opened_table(table)
         if opened is None:
             self.append(table, number, rows)

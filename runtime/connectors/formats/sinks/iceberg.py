@@ -58,21 +58,23 @@ class IcebergSink(TableSink):
         )
 
     def last_of(self, table: str) -> int | None:
-        opened = self._now(table)
-        number = None if opened is None else opened.metadata.properties.get(EPOCH_KEY)
-        return None if number is None else int(number)
+        return _last(self._now(table))
 
     def append(self, table: str, number: int, rows: Callable[[], pa.RecordBatchReader]) -> None:
         for attempt in range(_ATTEMPTS):
             opened = self._now(table)
             loaded = created_table(table, rows().schema) if opened is None else opened.loaded
-            last = self.last_of(table)
-            if (
-                last is not None and last >= number
-            ):  # the catalog has committed it although its answer was lost
-                return
+            last = _last(opened)
+            if last is not None and last >= number:
+                return  # the catalog has committed it although its answer was lost
             with refused_commits(table, is_last=attempt == _ATTEMPTS - 1):
                 _commit(loaded, number, rows())
+
+
+def _last(opened: IcebergTable | None) -> int | None:
+    """Returns the last epoch in a table; `None` if there is none."""
+    number = None if opened is None else opened.metadata.properties.get(EPOCH_KEY)
+    return None if number is None else int(number)
 
 
 def _commit(loaded: Any, number: int, rows: pa.RecordBatchReader) -> None:

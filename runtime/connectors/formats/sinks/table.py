@@ -77,10 +77,9 @@ class TableSink(ParquetSink):
     def append(self, table: str, number: int, rows: Callable[[], pa.RecordBatchReader]) -> None:
         """Appends rows in one version that has the number of their epoch. `rows`: gives them, in each call."""
 
-    def merge(self, table: str, number: int, rows: Callable[[], pa.RecordBatchReader]) -> None:
-        """Puts rows in the place of those with the same keys, in one version that has the number of their epoch. Only
-        for formats with outputs that are updated (`FormatKind.is_updated`)."""
-        raise NotImplementedError
+    def put(self, table: str, number: int, rows: Callable[[], pa.RecordBatchReader]) -> None:
+        """Writes the tuples of an epoch in one version. A format with outputs that are updated merges them by key."""
+        self.append(table, number, rows)
 
     def stage(self, number: int, tuples: DataFrame | None, columns: Columns) -> int | None:
         """Stages tuples as `FolderSink.stage` does. Raises `DiagnosticError` RQ470 if the table has a column of another
@@ -124,11 +123,10 @@ class TableSink(ParquetSink):
         files = [file.path for file in self._files.list(staged)]
         rows = [path for path in files if _has_rows(path)]
         if rows:
-            put = self.merge if self._latest else self.append
-            self._put(put, self._table, number, partial(self._batches, rows))
+            self._once(self.put, self._table, number, partial(self._batches, rows))
         if len(files) > len(rows):
             markers = pa.Table.from_pylist([*self._markers(number, files)], _MARKERS)
-            self._put(self.append, self._markers_table, number, markers.to_reader)
+            self._once(self.append, self._markers_table, number, markers.to_reader)
         self._files.delete(staged)
 
     def _batches(self, paths: Sequence[str]) -> pa.RecordBatchReader:
@@ -163,7 +161,7 @@ class TableSink(ParquetSink):
                     yield {"epoch": number, "place": index, "kind": kind.removeprefix("$"), "text": text}
                     index += 1
 
-    def _put(
+    def _once(
         self,
         put: Callable[[str, int, Callable[[], pa.RecordBatchReader]], None],
         table: str,

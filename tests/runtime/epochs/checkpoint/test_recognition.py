@@ -18,7 +18,7 @@ from cedilla.runtime.connectors.storage.folder_tree import FolderTree, Listing
 from cedilla.runtime.epochs.checkpoint.arrivals import Arrivals, Found
 from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolder, KnownFolders
-from cedilla.runtime.epochs.checkpoint.read_files import KnownFiles
+from cedilla.runtime.epochs.checkpoint.read_files import KnownFiles, ReadFile
 from cedilla.runtime.epochs.checkpoint.recognition import Recognition
 from tests.kit.errors import code_of
 from tests.kit.rotations import Producer, Reckoning
@@ -340,6 +340,16 @@ def test_a_new_file_costs_the_same_beside_many_old_ones(
     assert source.look() == ["2 more\n"]
     of_tuples = [count for count in asked if count]
     assert of_tuples == [100, 101, 2, 2]
+
+
+def test_files_of_the_same_bytes_are_known_once_each() -> None:
+    """In the order of their first records, by the bytes of the last ones."""
+    files = KnownFiles()
+    files.update(ReadFile(f"{n}", 5, n, "same") for n in range(3))
+    assert [file.path for file in files.with_bytes(5, "same")] == ["0", "1", "2"]
+    files.update([ReadFile("1", 5, 9, "same"), ReadFile("0", 5, 9, "other"), ReadFile("3", 5, 9, "same")])
+    assert [file.path for file in files.with_bytes(5, "same")] == ["1", "2", "3"]
+    assert [file.path for file in files.with_bytes(5, "other")] == ["0"]
 
 
 # --- at random -----------------------------------------------------------------------------------------------
