@@ -16,7 +16,7 @@ from cedilla.grammar.hints import synonyms
 from cedilla.grammar.parsing.lalr import per_rule
 from cedilla.grammar.syntax import accent_forms
 from cedilla.grammar.syntax.operator_forms import FORMS
-from cedilla.grammar.syntax.settings import CHANGES, SETTINGS, SIZES, as_stored, grouping_fault, value_fault
+from cedilla.grammar.syntax.settings import COMPOSED, SETTINGS, as_stored, grouping_fault, value_fault
 
 if TYPE_CHECKING:
     from cedilla.grammar.syntax import Expression, Relation
@@ -214,13 +214,11 @@ class Builder(ClauseBuilder):
         *unit, by = parts
         text = " ".join(str(part) for part in (value, *unit) if part is not None)
         if self._check_known("RQ004", "setting", name, SETTINGS):
-            if name not in (*SIZES, CHANGES):
+            if name in COMPOSED:
+                text = self._composed(name, text, value)
+            else:
                 at = Token.new_borrow_pos(value.type, text, value)
                 self._check_known("RQ004", f"value of setting `{name}`:", at, SETTINGS[name])
-            elif (fault := value_fault(name, text)) is not None:
-                self._report("RQ004", fault[0], value, fault[1])
-            else:
-                text = as_stored(name, text)
         if by is not None:
             text = f"{text} by {', '.join(by)}"
             if (fault := grouping_fault(name, text)) is not None:
@@ -230,12 +228,15 @@ class Builder(ClauseBuilder):
     def policy(self, meta: Meta, name: Token, word: Token, *kinds: str | None) -> syntax.Setting:
         text = f"{word} {{{', '.join(filter(None, kinds))}}}"
         if self._check_known("RQ004", "setting", name, SETTINGS):
-            fault = value_fault(name, text)
-            if fault is None:
-                text = as_stored(name, text)
-            else:
-                self._report("RQ004", fault[0], word, fault[1])
+            text = self._composed(name, text, word)
         return syntax.Setting(str(name), text, span=self._span(meta))
+
+    def _composed(self, name: str, text: str, at: Token) -> str:
+        """Returns a value of several parts as plans contain it; reports a wrong one."""
+        if (fault := value_fault(name, text)) is None:
+            return as_stored(name, text)
+        self._report("RQ004", fault[0], at, fault[1])
+        return text
 
     def allowed(self, meta: Meta, kind: Token, names: tuple[str, ...] | None) -> str:
         return str(kind) if names is None else f"{kind}({', '.join(names)})"

@@ -55,6 +55,8 @@ SIZES = frozenset({"longest_line"})
 
 CHANGES = "changes"
 """The setting that is a policy (`change_policy`)."""
+COMPOSED = SIZES | {CHANGES}
+"""Settings whose values are not single words."""
 
 _BY = " by "
 _SIZE = re.compile(r"([0-9]{1,9}) ?(KiB|MiB)")

@@ -210,7 +210,7 @@ def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
     # Records of topics never come again: the commit record has their offsets.
     names = {
         name: [
-            (file.path, file.length, file.modified, file.fingerprint)
+            file.stored
             for file in (*batch.files.get(name, ()), *batch.since.get(name, ()))
             if record_file(file.path) is None
         ]

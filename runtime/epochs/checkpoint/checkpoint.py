@@ -181,7 +181,7 @@ class Checkpoint:
     def keep_since(self, since: Known) -> None:
         """Writes what was found out about paths since the last batch, which is done."""
         name = batch_of_run(self.run)
-        stored = {source: [*map(astuple, files)] for source, files in since.items()}
+        stored = {source: [file.stored for file in files] for source, files in since.items()}
         self.documents.write(name, json.dumps({**self.documents.read(name), "since": stored}))
 
     def commit(self, record: Commit) -> None:

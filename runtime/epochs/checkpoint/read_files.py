@@ -29,6 +29,11 @@ class ReadFile:
     fingerprint: str | None = None
 
     @property
+    def stored(self) -> tuple[str, int, int | None, str | None]:
+        """The record as a document has it (`records_of`)."""
+        return self.path, self.length, self.modified, self.fingerprint
+
+    @property
     def key(self) -> object:
         """Distinguishes its bytes from others of its length: the fingerprint, or a pair of time and name."""
         return self.fingerprint or (self.modified, name_of(self.path))

@@ -15,9 +15,8 @@ from cedilla.compiler.plan.record_fields import unknown_schema_fault
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean, suggest
 from cedilla.grammar.syntax.settings import (
-    CHANGES,
+    COMPOSED,
     SETTINGS,
-    SIZES,
     grouping_fault,
     value_fault,
     word_and_names,
@@ -87,7 +86,7 @@ class Options:
         for name, value in self.settings.items():
             if name not in SETTINGS:
                 raise wrong(f"--set: unknown setting `{name}`", did_you_mean(name, SETTINGS, "settings"))
-            if name in (*SIZES, CHANGES):
+            if name in COMPOSED:
                 if (fault := value_fault(name, value)) is not None:
                     raise wrong(f"--set: {fault[0]}", fault[1])
             elif (word := word_and_names(value)[0]) not in SETTINGS[name]:
