@@ -45,7 +45,7 @@ settings.register_profile("new", derandomize=False, deadline=None)
 settings.load_profile("new" if "EXAMPLES" in os.environ else "repeatable")
 
 
-_SHARE_ON_SPARK = 3
+_SHARE_ON_SPARK = 6
 """One in so many tests that either engine answers runs on Spark before the soak: each takes seconds there, and Spark
 has laws, cases and runs of each kind of its own."""
 

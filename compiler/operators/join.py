@@ -274,9 +274,11 @@ class Join(Matching):
         return frozenset(a for a, b in self.on if a == b)
 
     def _twice(self, inputs: tuple[Facts, ...]) -> Set[str]:
-        """Attributes of both inputs that are not joined on: they have moved from one to the other."""
+        """Attributes of both inputs that are not joined on, in the left one's order: they have moved from one to the
+        other."""
         left, right = inputs
-        return (left.types.keys() & right.types.keys()) - self.shared()
+        shared = self.shared()
+        return dict.fromkeys(n for n in left.types if n in right.types and n not in shared).keys()
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         """Returns the facts of pairs: closed is what both inputs have closed (J2), and what one has closed and keeps no

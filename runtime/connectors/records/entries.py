@@ -155,7 +155,7 @@ def _xml(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]
 
 
 def _values(texts: Mapping[str, str], types: Mapping[str, Type], location: str) -> dict[str, Any]:
-    for name in texts.keys() - types.keys():
+    for name in sorted(texts.keys() - types.keys()):
         raise unreadable(location, f"the type of `{name}` is not known, and XML does not tell it", TYPES_HINT)
     try:
         return {name: _value(types[name], text) for name, text in texts.items()}

@@ -46,7 +46,7 @@ def check_record_fields(files: Files, root: str, old: Plan, new: Plan, last: Com
     if batch is None or batch.number < last.batch:
         return
     done = last.progress if batch.number == last.batch else {}
-    for name in old.source_of.keys() & new.source_of.keys():
+    for name in sorted(old.source_of.keys() & new.source_of.keys()):
         added = {*record_fields(new.source_of[name])} - {*record_fields(old.source_of[name])}
         left = batch.files.get(name, ())[done.get(name, Progress()).files :]
         if added and left and old.source_of[name].is_topic:

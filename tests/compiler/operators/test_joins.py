@@ -19,6 +19,7 @@ from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.operators.shared.base import KINDS
 from cedilla.compiler.operators.shared.reactions import Reaction, reaction, signature
 from cedilla.compiler.regions import UNDEFINED, Domain
+from cedilla.grammar.diagnostics import DiagnosticError
 from tests.compiler.operators.join_worlds import (
     Pairs,
     agree,
@@ -152,6 +153,13 @@ def test_a_left_join_evolves_as_the_join_but_its_keys_are_the_lefts(case: Case) 
     assert {n: p for n, p in out.present.items() if n != "k"} == {
         n: p for n, p in inner.present.items() if n != "k"
     }
+
+
+def test_of_many_names_twice_the_first_is_reported() -> None:
+    """The same query has the same message in every process, whatever the seed of its hashes."""
+    facts = Facts(dict.fromkeys(("k", *"hgfedcba"), LONG), {}, {})
+    with pytest.raises(DiagnosticError, match="both inputs of the join have `h`"):
+        Join(name="r", inputs=("a", "b"), on=(("k", "k"),)).check((facts, facts))
 
 
 def keyed(presence: Any, *, undefined: bool) -> Facts:

@@ -132,7 +132,7 @@ class _Comparison:
     # --- attributes ---
 
     def _removed(self) -> Iterator[Change]:
-        for name in self.before.keys() - self.after.keys():
+        for name in sorted(self.before.keys() - self.after.keys()):
             if self.is_read:
                 yield self._change("new checkpoint", f"{name} is gone", "the table has been read with it")
             elif is_mentioned(self.state, name):
