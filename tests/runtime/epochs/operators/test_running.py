@@ -34,7 +34,7 @@ def file(epoch: int) -> list[Item]:
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("epochs", tiered([8, 100]))
+@pytest.mark.parametrize("epochs", tiered([8, 40, 100], most=2))
 def test_state_has_what_frames_look_back_to(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, epochs: int
 ) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from tests.kit.processes import until
 from tests.kit.stream import read_output
-from tests.kit.tiers import rest, tiered
+from tests.kit.tiers import rest, soak, tiered
 
 pytest.importorskip("pysail")
 
@@ -84,7 +84,8 @@ def goes_on(folder: Path, engine: str = "sail") -> None:
             (signal.SIGINT, 130, "sail"),
             (signal.SIGTERM, 143, "spark"),
             (signal.SIGINT, 130, "spark"),
-        ]
+        ],
+        most=3,
     ),
 )
 def test_a_signal_ends_a_run_at_the_end_of_its_epoch(
@@ -110,7 +111,7 @@ def test_a_signal_ends_a_run_at_the_end_of_its_epoch(
         ((signal.SIGINT, signal.SIGTERM), 130, "sail"),
         rest((signal.SIGTERM, signal.SIGTERM), 143, "sail"),
         rest((signal.SIGINT, signal.SIGINT), 130, "sail"),
-        rest((signal.SIGTERM, signal.SIGTERM), 143, "spark"),
+        soak((signal.SIGTERM, signal.SIGTERM), 143, "spark"),
     ],
 )
 def test_a_second_signal_ends_a_run_at_once(
