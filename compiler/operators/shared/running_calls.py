@@ -60,6 +60,17 @@ _INSTEAD = {
     ),
 }
 """Function of SQL that reads later tuples -> what to write instead."""
+_OF_WINDOWS = (
+    "it is a function of aggregates, for example over a sliding window: `aggregate[{call} as y by k, w]"
+    "(window[10 minutes every 1 minute on at as w](R))`"
+)
+_CONDITION = (
+    "`sum(if(t > 90, t, 0))` leaves values out; tuples are selected before: `running[...](select[t > 90](R))`"
+)
+_DISTINCT = (
+    "the first of its kind counts: `running[sum(if(i = 1, x, 0)) as total per k on ts]"
+    "(running[row_number() as i per k, x on ts](R))`"
+)
 _FRAMED = ("sum", "count", "min", "max", "avg")
 """The functions of the tuples of any frame."""
 _ENDS = ("first", "last")
@@ -82,10 +93,13 @@ def check_call(call: Call, types: Mapping[str, Type], frame: Frame | None, of: S
         usages = [_usage(name) for name in FUNCTIONS if name != INCREASE_SINCE]
         guess = did_you_mean(call.function, FUNCTIONS, "functions")
         hint = guess if guess and guess.startswith("did") else f"functions are {', '.join(usages)}"
+        if call.function in AGGREGATES:
+            hint = _OF_WINDOWS.format(call=call)
         hint = _INSTEAD.get(call.function, hint)
         raise failure("RQ109", f"unknown running function `{call.function}`", span, hint=hint)
     if call.where is not None or call.distinct:
-        hint = "tuples are selected before: `running[...](select[t > 90](R))`"
+        hint = _CONDITION if not call.distinct else _DISTINCT if frame is None else _OF_WINDOWS
+        hint = hint.format(call=call)
         raise failure("RQ109", "a running function has no condition and no `distinct`", span, hint=hint)
     if frame is not None:
         _check_frame(call, frame, span)
@@ -96,8 +110,13 @@ def check_call(call: Call, types: Mapping[str, Type], frame: Frame | None, of: S
             if counts == (0,)
             else f"requires {'one argument' if 1 in counts else 'two arguments'}"
         )
+        if call.function == "lag" and len(call.arguments) > 1:
+            needed = "has at most two arguments, and no value instead of a missing one"
         message = f"{call.function} {needed}"
-        raise failure("RQ109", message, span, hint=f"as in `{_usage(call.function)}`")
+        hint = f"as in `{_usage(call.function)}`"
+        if call.function == "lag":
+            hint += "; `coalesce(before, 0)` of the result has a value for the first tuples"
+        raise failure("RQ109", message, span, hint=hint)
     if call.function in ("lag", "nth") and call.arguments[1:]:
         _check_place(call.function, call.arguments[1])
     if call.function in INCREASES:
