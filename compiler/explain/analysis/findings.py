@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from cedilla.compiler.explain.analysis.safety import Safety, StateBound, missing, promised, safety
 from cedilla.compiler.explain.analysis.suggestions import suggestion
 from cedilla.compiler.facts.schemes import Schemes, names, within
+from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Plan, Source, folders, is_within
+from cedilla.compiler.plan.latest import UPDATED
 from cedilla.compiler.regions import ANYTHING
 from cedilla.grammar.diagnostics import Diagnostic, Severity
 
@@ -72,7 +74,7 @@ def findings(plan: Plan) -> tuple[Diagnostic, ...]:
         if bound.verdict == "unbounded":
             message = f"{subject} keeps {memory.what} without bound: {bound.because}"
             findings["RQ130"].append(_finding(plan, state_safety, bound, "RQ130", "warning", message))
-        if bound.waits:
+        if bound.waits and not _is_shown(plan, operator):
             lacking = missing(operator, memory, plan.inputs_of(operator))
             message = f"{subject} may never write its rows: {lacking}"
             findings["RQ131"].append(_finding(plan, state_safety, bound, "RQ131", "warning", message))
@@ -80,6 +82,18 @@ def findings(plan: Plan) -> tuple[Diagnostic, ...]:
             message = f"{subject} keeps {memory.what}, bounded only if accents stop: {bound.because}"
             findings["RQ132"].append(_finding(plan, state_safety, bound, "RQ132", "note", message))
     return (*read_once(plan), *(findings["RQ130"] + findings["RQ131"] or findings["RQ132"]))
+
+
+def _is_shown(plan: Plan, operator: Operator) -> bool:
+    """Returns True if every output below an operator writes the rows of its open groups (`as latest by`)."""
+    below = [emit for emit in plan.emits if operator in plan.ancestors(emit.relation)]
+    return all(emit.latest and plan.updated[emit.name][0] is operator for emit in below)
+
+
+def _may_be_shown(plan: Plan, operator: Operator) -> bool:
+    """Returns True if an output of groups could be updated."""
+    formats = [emit.format for emit in plan.emits if emit.relation == operator.name and not emit.latest]
+    return bool(operator.grouped_by) and any(format_ in UPDATED for format_ in formats)
 
 
 def read_once(plan: Plan) -> Iterator[Diagnostic]:
@@ -119,6 +133,9 @@ def _finding(
     plan: Plan, state_safety: Safety, bound: StateBound, code: str, severity: Severity, message: str
 ) -> Diagnostic:
     notes, hint = _notes(plan, state_safety, bound), suggestion(plan, bound)
+    if hint is not None and bound.waits and _may_be_shown(plan, bound.operator):
+        by = ", ".join(bound.operator.grouped_by or ())
+        hint += f"; or `as latest by {by}` of its output writes the rows of open groups, too"
     return Diagnostic(code, severity, message, bound.operator.span, notes, hint)
 
 

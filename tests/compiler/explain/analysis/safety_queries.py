@@ -16,8 +16,13 @@ stream a(ts: long, k: int in {1, 2}, u: long, v: double, o?: long) from json "a"
 stream b(ts: long, k: int, w: double) from json "b" punctuated on ts punctuated on k, w;
 stream c(ts: long, k: int, v: double) from json "c" heartbeat ts delay 5;
 table d(k: int, name: string) from json "d";
+stream e(at: timestamp, k: int, v: double, xs?: list of double) from json "e" punctuated on at;
 operator smooth(R) foundation {ts} accumulate {v} from "module:function";
 """
+
+
+_DAY = 86_400_000_000
+"""Microseconds: times are closed by days, so that windows of a calendar are."""
 
 
 def compiled(relation: str) -> Plan:
@@ -34,7 +39,12 @@ def kept_promises(plan: Plan, bound: int) -> dict[str, Facts]:
     facts = {
         source.name: evolve(
             plan.start[source.name],
-            closed=regions.union(*(closed_below(scheme, bound) for scheme in promised(source))),
+            closed=regions.union(
+                *(
+                    closed_below(scheme, bound * _DAY if "at" in scheme else bound)
+                    for scheme in promised(source)
+                )
+            ),
         )
         for source in plan.sources
     }

@@ -46,6 +46,15 @@ RELATIONS = (
     "rename[ts as at](c)",
     "window[3 rows per ts as n](c)",
     "smooth(c)",
+    "running[row_number() as n, lag(v, 3) as three_before, nth(v, 2) as second, first(v) as begun per k on ts](c)",
+    "running[rank() as place, dense_rank() as level per k, ts on v desc](c)",
+    "running[rank() as place on ts, k desc](b)",
+    "running[first(v) as begun, max(v) as most per k on at over last 5 rows](e)",
+    "running[sum(v) as lately on at over last 10 minutes](e)",
+    'aggregate[count() as n by begin, k](window[1 day on at zone "Europe/Berlin" as [begin, end]](e))',
+    'aggregate[count() as n by month](window[1 month on at zone "Europe/Berlin" as month](e))',
+    "aggregate[avg(x) as m by at](unnest[xs as x](e))",
+    "aggregate[max(size(xs)) as most by at, k](e)",
     *(law.SAFE for law in LAWS.values()),
 )
 """Every operator whose facts follow from those of its inputs; sessions and limits need to know their state."""
@@ -197,6 +206,51 @@ def test_an_optional_attribute_closes_no_group_without_it() -> None:
     """
     assert [f.code for f in findings(compile_query(text.format("?")).plan)] == ["RQ130"]
     assert findings(compile_query(text.format("")).plan) == ()
+
+
+@pytest.mark.parametrize(
+    ("relation", "verdicts"),
+    [
+        ("running[rank() as place per k on ts](c)", ["bounded", "unbounded"]),
+        ("running[rank() as place per k on ts](a)", ["bounded", "bounded"]),
+        ("running[dense_rank() as level per k on v desc](a)", ["unbounded", "bounded"]),
+        ("running[row_number() as n on v](a)", ["unbounded", "bounded"]),
+        ("running[lag(v, 3) as before per u on ts](a)", ["bounded", "bounded"]),
+        ("running[nth(v, 2) as second per k on ts](c)", ["bounded", "unbounded"]),
+        ("running[avg(v) as m per k on ts over last 5 rows](c)", ["bounded", "unbounded"]),
+        ("running[avg(v) as m per k on ts over last 5](c)", ["bounded", "bounded"]),
+        ("running[avg(v) as m per k on u over last 5](c)", ["unbounded", "unbounded"]),
+        ('aggregate[sum(v) as s by b](window[1 day on at zone "Asia/Tokyo" as [b, e]](t))', ["bounded"]),
+        ('aggregate[sum(v) as s by b](window[1 day on other zone "Asia/Tokyo" as [b, e]](t))', ["unbounded"]),
+        ("aggregate[avg(x) as m by x](unnest[xs as x](t))", ["unbounded"]),
+        ("aggregate[collect(v) as all by s](t)", ["unbounded"]),
+    ],
+)
+def test_state_of_ranks_frames_calendars_and_lists(relation: str, verdicts: list[str]) -> None:
+    """Of tuples that wait, and of the last ones of each key; a frame of a length keeps nothing of a quiet key."""
+    text = f"""
+    stream a(ts: long, k: int in {{1, 2}}, u: long, v: double) from json "a" punctuated on ts punctuated on u;
+    stream c(ts: long, k: long, u: long, v: double) from json "c" punctuated on ts;
+    stream t(at: timestamp, other: timestamp, s: int in {{1, 2}}, v: double, xs?: list of double) from json "t"
+      punctuated on at;
+    emit {relation} to json "out";
+    """
+    bounds = [bound for bound in safety(compile_query(text).plan).bounds if not bound.memory.accents]
+    assert [bound.verdict for bound in bounds] == verdicts
+
+
+def test_groups_that_are_shown_while_open_are_written_without_a_promise() -> None:
+    text = """
+    stream r(ts: long, s: int in {{1, 2}}, v: double) from json "r" punctuated on ts;
+    g := aggregate[count() as n, sum(v) as total by s](r);
+    shown := project[s, n](g);
+    emit shown as latest by s to json "out";
+    {}
+    """
+    assert [finding.code for finding in findings(compile_query(text.format("")).plan)] == ["RQ132", "RQ132"]
+    for other in ("g", "select[n > 1](shown)", "aggregate[sum(n) as n by s](g)"):
+        reported = findings(compile_query(text.format(f'emit {other} to json "too";')).plan)
+        assert "RQ131" in [finding.code for finding in reported], other
 
 
 def test_a_full_count_window_needs_no_punctuation() -> None:
