@@ -204,6 +204,7 @@ def bucket(_store: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-to-be-told")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")  # for the clients of engines
     s3fs.S3FileSystem.clear_instance_cache()
     name = f"cedilla-{uuid4()}"
     s3fs.S3FileSystem(use_listings_cache=False).mkdir(name)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from attrs import field, frozen
 
@@ -28,7 +28,10 @@ from cedilla.runtime.connectors.storage.stores import (
 )
 from cedilla.runtime.connectors.storage.system_errors import help_of, refused
 
-__all__ = ["Files", "FoundFile", "epoch_name", "name_of"]
+__all__ = ["Files", "FoundFile", "epoch_name", "for_each", "name_of"]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _BLOCK = 4 << 20
 _END = 16 << 10
@@ -55,6 +58,15 @@ def _found(entry: Entry) -> FoundFile:
 def epoch_name(number: int) -> str:
     """Returns the name of an epoch's folder."""
     return f"epoch={number:012d}"
+
+
+def for_each(items: Sequence[T], function: Callable[[T], R], path: str) -> list[R]:
+    """Returns the results of a function for each item, side by side if they are in a store, as their `path`: each of
+    them waits for it."""
+    if len(items) > 1 and local_path(path) is None:
+        with ThreadPoolExecutor(_READERS) as threads:
+            return list(threads.map(function, items))
+    return [function(item) for item in items]
 
 
 class Files:
@@ -166,6 +178,10 @@ class Files:
             names = [name_of(entry.path) for entry in store.entries(path) if entry.is_folder]
         return sorted(name for name in names if name.startswith(prefix))
 
+    def names(self, path: str) -> list[str]:
+        """Returns the names of all that a folder contains, also of what is hidden; empty if the path does not exist."""
+        return [name_of(entry.path) for entry in self._entries(path)]
+
     def make(self, path: str) -> None:
         """Creates a folder and its parents, in stores with folders."""
         with self._of(path) as store:
@@ -176,48 +192,73 @@ class Files:
         with self._of(path) as store:
             store.delete(path)
 
+    def delete_file(self, path: str) -> None:
+        """Removes a file, if it exists; a store is not asked what is below its path."""
+        with self._of(path) as store:
+            store.delete_file(path)
+
     def rename(self, old: str, new: str) -> None:
         """Moves a file inside a store; `new` does not exist yet, and appears as a whole."""
         with self._of(new) as store:
             store.rename(old, new)
 
+    def renames(self, path: str) -> bool:
+        """Returns True if the store of a path moves a folder in one step; otherwise files are copied."""
+        with self._of(path) as store:
+            return store.renames
+
     def publish(self, old: str, new: str) -> None:
-        """Moves a folder of files, if it exists, in one step if the store can. Otherwise it moves file by file in the
-        order of their names, and removes `old` last. It can be repeated after a crash."""
+        """Moves a folder of files in one step, if it exists. It can be repeated after a crash."""
         with self._of(new) as store:
             store.publish(old, new)
 
+    def copy(self, copies: Sequence[tuple[FoundFile, str]]) -> None:
+        """Copies files to paths of the same store, side by side."""
+        for_each(copies, self._copy, copies[0][1] if copies else "")
+
+    def _copy(self, copied: tuple[FoundFile, str]) -> None:
+        file, target = copied
+        with self._of(target) as store:
+            store.copy(file.path, target, file.length)
+
     def read(self, path: str) -> str:
         """Returns the text of a file."""
-        with self._of(path) as store, store.open(path) as file:
-            return file.read().decode()
+        with self._of(path) as store:
+            return store.read(path).decode()
 
-    def blocks(self, path: str) -> Iterator[bytes]:
-        """Yields the bytes of a file in blocks of a few megabytes."""
-        with self._of(path) as store, store.open(path) as file:
+    def read_if_there(self, path: str) -> str | None:
+        """Returns the text of a file, `None` without one."""
+        try:
+            return self.read(path)
+        except DiagnosticError as problem:
+            if isinstance(problem.__cause__, FileNotFoundError):
+                return None
+            raise
+
+    def blocks(self, path: str, length: int | None = None) -> Iterator[bytes]:
+        """Yields the bytes of a file in blocks of a few megabytes. `length`: as for `open`."""
+        with self._of(path) as store, store.open(path, length) as file:
             while block := file.read(_BLOCK):
                 yield block
 
-    def count(self, path: str, sign: bytes) -> int:
-        """Counts occurrences of some bytes that do not overlap in a file."""
+    def count(self, path: str, sign: bytes, length: int | None = None) -> int:
+        """Counts occurrences of some bytes that do not overlap in a file. `length`: as for `open`."""
         total, rest = 0, b""
-        for block in self.blocks(path):
+        for block in self.blocks(path, length):
             text = rest + block
             total += text.count(sign)
             rest = text[max(0, len(text) - len(sign) + 1) :]
         return total
 
-    def open(self, path: str) -> BinaryIO:
-        """Opens a file for reading and seeking."""
+    def open(self, path: str, length: int | None = None) -> BinaryIO:
+        """Opens a file for reading and seeking. `length`: in bytes, if it is known and nobody changes the file; a store
+        is then not asked for it."""
         with self._of(path) as store:
-            return store.open(path)
+            return store.open(path, length)
 
     def fingerprints(self, files: Sequence[FoundFile]) -> list[str | None]:
         """Returns the fingerprint of each file, `None` for one that is gone or shorter than it was listed."""
-        if len(files) > 1 and local_path(files[0].path) is None:  # each one waits for the store
-            with ThreadPoolExecutor(_READERS) as threads:
-                return list(threads.map(self.fingerprint, files))
-        return [self.fingerprint(file) for file in files]
+        return for_each(files, self.fingerprint, files[0].path if files else "")
 
     def fingerprint(self, file: FoundFile, length: int | None = None) -> str | None:
         """Returns what tells the bytes of a file from others: checksums of the first and the last 16 KiB. `length`:

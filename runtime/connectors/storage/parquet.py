@@ -10,7 +10,7 @@ from attrs import frozen
 from pyarrow import parquet
 
 from cedilla.runtime.connectors.records.foreign import Unreadable, damage_told
-from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.connectors.storage.written import damaged
 
 Metadata = Any
@@ -41,20 +41,20 @@ def row_groups_of(metadata: Metadata) -> tuple[RowGroup, ...]:
     return tuple(RowGroup(group.num_rows, group.total_byte_size) for group in groups)
 
 
-def read_metadata(files: Files, path: str) -> Metadata:
-    """Returns the footer of a file. Raises `DiagnosticError` RQ431 if the file cannot be opened, and `Unreadable` if it
-    is not Parquet."""
-    with damage_told(), files.open(path) as file:
+def read_metadata(files: Files, path: str, length: int | None = None) -> Metadata:
+    """Returns the footer of a file. `length`: as for `Files.open`. Raises `DiagnosticError` RQ431 if the file cannot be
+    opened, and `Unreadable` if it is not Parquet."""
+    with damage_told(), files.open(path, length) as file:
         return parquet.read_metadata(file)
 
 
-def own_metadata(files: Files, path: str) -> Metadata:
+def own_metadata(files: Files, file: FoundFile) -> Metadata:
     """Returns the footer of a file that a job of the engine has written. Raises `DiagnosticError` RQ478 for a damaged
     one."""
     try:
-        return read_metadata(files, path)
+        return read_metadata(files, file.path, file.length)
     except Unreadable as problem:
-        raise damaged(path, str(problem)) from None
+        raise damaged(file.path, str(problem)) from None
 
 
 def leaf_of(metadata: Metadata, name: str) -> int | None:

@@ -91,4 +91,4 @@ class SealedFiles:
         return self.files.create(f"{self.root}/{name}", seal(name, text))
 
     def delete(self, name: str) -> None:
-        self.files.delete(f"{self.root}/{name}")
+        self.files.delete_file(f"{self.root}/{name}")

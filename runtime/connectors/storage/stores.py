@@ -8,6 +8,7 @@ Over 400 lines, as the two stores implement one interface, which is read togethe
 from __future__ import annotations
 
 import errno
+import io
 import os
 import shutil
 import zlib
@@ -27,7 +28,7 @@ from attrs import frozen
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.records.links import LOOP, is_loop, oddity
-from cedilla.runtime.connectors.records.marker_files import in_stream_order, is_marker_file
+from cedilla.runtime.connectors.records.marker_files import is_marker_file
 
 _SYNCS = ThreadPoolExecutor(8, "cedilla-sync")
 
@@ -117,12 +118,25 @@ class Store(ABC):
         """Removes a file, or a folder with its contents, if it exists."""
 
     @abstractmethod
+    def delete_file(self, path: str) -> None:
+        """Removes a file, if it exists."""
+
+    @abstractmethod
     def rename(self, old: str, new: str) -> None:
         """Moves a file; `new` appears as a whole."""
 
+    @property
+    def renames(self) -> bool:
+        """True if a folder moves in one step; otherwise its files are copied."""
+        return True
+
     @abstractmethod
     def publish(self, old: str, new: str) -> None:
-        """Moves a folder of files, if it exists. It can be repeated after a crash."""
+        """Moves a folder of files in one step, if it exists. It can be repeated after a crash."""
+
+    @abstractmethod
+    def copy(self, old: str, new: str, length: int) -> None:
+        """Copies a file of a length within a store that does not rename."""
 
     @abstractmethod
     def write(self, path: str, content: bytes, *, durable: bool = True) -> None:
@@ -133,8 +147,12 @@ class Store(ABC):
         """Writes a new file in one step. Raises `FileExistsError` if it exists."""
 
     @abstractmethod
-    def open(self, path: str) -> BinaryIO:
-        """Opens a file for reading and seeking."""
+    def read(self, path: str) -> bytes:
+        """Returns the bytes of a file."""
+
+    @abstractmethod
+    def open(self, path: str, length: int | None = None) -> BinaryIO:
+        """Opens a file for reading and seeking. `length`: in bytes, if it is known and nobody changes the file."""
 
     @abstractmethod
     def ends(self, path: str, length: int, size: int) -> tuple[bytes, bytes]:
@@ -210,6 +228,9 @@ class LocalStore(Store):
             else:
                 local.unlink()
 
+    def delete_file(self, path: str) -> None:
+        _local(path).unlink(missing_ok=True)
+
     def rename(self, old: str, new: str) -> None:
         if _local(new).exists():
             raise _in_use(old)
@@ -219,6 +240,9 @@ class LocalStore(Store):
         """Moves the folder in one step."""
         if self.exists(old):
             self.rename(old, new)
+
+    def copy(self, old: str, new: str, length: int) -> None:
+        raise AssertionError(f"{old} is renamed")
 
     def write(self, path: str, content: bytes, *, durable: bool = True) -> None:
         """Writes a hidden file, then renames it over the old one."""
@@ -240,7 +264,10 @@ class LocalStore(Store):
         self.write(path, content, durable=False)
         _sync([local, local.parent])
 
-    def open(self, path: str) -> BinaryIO:
+    def read(self, path: str) -> bytes:
+        return _local(path).read_bytes()
+
+    def open(self, path: str, length: int | None = None) -> BinaryIO:
         return _local(path).open("rb")
 
     def ends(self, path: str, length: int, size: int) -> tuple[bytes, bytes]:
@@ -334,6 +361,7 @@ class RemoteStore(Store):
             hint = f"a local path, or one of {', '.join(f'{name}:' for name in (*_EXTRAS, *_RENAMING))}"
             raise failure("RQ430", f"nothing is known of {scheme}: paths", hint=hint) from None
         self._renames = scheme in _RENAMING
+        self._is_s3 = _EXTRAS.get(scheme) == "s3"
 
     def exists(self, path: str) -> bool:
         return bool(self._system.exists(path))
@@ -362,8 +390,16 @@ class RemoteStore(Store):
             self._system.makedirs(path, exist_ok=True)
 
     def delete(self, path: str) -> None:
+        """Lists what is there, and deletes that together: a library that lists by itself asks several times."""
         with suppress(FileNotFoundError):
-            self._system.rm(path, recursive=True)
+            if self._renames:
+                self._system.rm(path, recursive=True)
+            elif paths := self._system.find(path, withdirs=True):
+                self._system.rm(paths)
+
+    def delete_file(self, path: str) -> None:
+        with suppress(FileNotFoundError):
+            self._system.rm_file(path)
 
     def rename(self, old: str, new: str) -> None:
         """Copies an object within the store, and deletes the old one."""
@@ -373,19 +409,25 @@ class RemoteStore(Store):
             self._system.cp_file(old, new)
             self._system.rm_file(old)
 
+    @property
+    def renames(self) -> bool:
+        return self._renames
+
     def publish(self, old: str, new: str) -> None:
-        """Copies objects in the order of their names, so that readers always see the beginning of the whole. Deletes
-        the old folder last."""
-        if not self.exists(old):
-            return
-        if self._renames:
+        assert self._renames, old
+        if self.exists(old):
             if self.exists(new):
                 raise _in_use(old)
             self._system.mv(old, new)
+
+    def copy(self, old: str, new: str, length: int) -> None:
+        """Copies with one request. The library would ask for the length first."""
+        if not self._is_s3 or length > _ONE_COPY:
+            self._system.cp_file(old, new)
             return
-        for published in sorted(self.entries(old), key=lambda entry: in_stream_order(entry.path)):
-            self._system.cp_file(published.path, f"{new}/{name_of(published.path)}")
-        self.delete(old)
+        (bucket, key, _), (target, name, _) = map(self._system.split_path, (old, new))
+        source = {"Bucket": bucket, "Key": key}
+        self._system.call_s3("copy_object", Bucket=target, Key=name, CopySource=source)
 
     def write(self, path: str, content: bytes, *, durable: bool = True) -> None:
         """Writes with one put; in stores with a rename, into a hidden file first."""
@@ -408,22 +450,29 @@ class RemoteStore(Store):
         else:
             self._system.pipe_file(path, content, mode="create")
 
-    def open(self, path: str) -> BinaryIO:
+    def read(self, path: str) -> bytes:
+        """Reads with one request, which names a range: without one, the library asks for the length first."""
+        return self._range(path, 0, None)
+
+    def open(self, path: str, length: int | None = None) -> BinaryIO:
+        """Opens a file. Reads a short one of known length whole, because the library would ask for the length."""
+        if length is not None and length <= _WHOLE:
+            return io.BytesIO(self._range(path, 0, length))
         return cast(BinaryIO, self._system.open(path, "rb", block_size=_BLOCK))
 
     def ends(self, path: str, length: int, size: int) -> tuple[bytes, bytes]:
         begin = max(size, length - size)
         return self._range(path, 0, min(size, length)), self._range(path, begin, length)
 
-    def _range(self, path: str, begin: int, end: int) -> bytes:
-        if begin >= end:
+    def _range(self, path: str, begin: int, end: int | None) -> bytes:
+        if end is not None and begin >= end:
             return b""
         try:
             return self._system.cat_file(path, start=begin, end=end)
         except FileNotFoundError:
             raise
         except Exception:  # some stores refuse a range after the end of a file
-            if int(self._system.info(path)["size"]) >= end:
+            if int(self._system.info(path)["size"]) >= (1 if end is None else end):
                 raise
             return b""
 
@@ -445,6 +494,10 @@ _RENAMING = frozenset({"hdfs"})
 STORES = frozenset({*_EXTRAS, *_RENAMING})
 """Schemes of stores that a query may name."""
 _BLOCK = 4 << 20
+_WHOLE = 1 << 20
+"""The greatest length of an object that is read in one request, if its length is known."""
+_ONE_COPY = 5 << 30
+"""The greatest length of an object that S3 copies in one request."""
 _MOMENTS = ("LastModified", "last_modified", "mtime", "updated", "created")
 """Names of the modification time in different libraries."""
 

@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType
 
 from cedilla.compiler.expressions.types import column
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.connectors.storage.stores import is_pattern
 
@@ -40,7 +41,8 @@ def written(spark: SparkSession, files: Files, path: str) -> list[FoundFile]:
     without a scheme while another file system is the default, and disks of other machines.
     """
     files_found = files.list(path)
-    if not files_found and (files.exists(path) or _has_files(spark, files.for_engine(path))):
+    is_local = local_path(path) is not None  # a folder of a store is there if it has files
+    if not files_found and ((is_local and files.exists(path)) or _has_files(spark, files.for_engine(path))):
         hint = "a folder that all machines share, or the scheme of its store, as in hdfs:, s3a:"
         raise failure("RQ432", f"the engine has written {path}, but the files are not there", hint=hint)
     return files_found

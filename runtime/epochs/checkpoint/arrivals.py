@@ -62,6 +62,8 @@ class Arrivals:
     _last: Batch | None = field(init=False)
     """It may not be done."""
     _known: dict[str, KnownFiles] = field(init=False)
+    _records: list[Record] = field(init=False)
+    """The files that record batches."""
     _seen: dict[tuple[str, bool], Seen] = field(init=False, factory=dict[tuple[str, bool], Seen])
     """The result of the last look at the tuples, and at the markers, of a stream."""
     _found_out: dict[str, dict[str, ReadFile]] = field(init=False, factory=dict[str, dict[str, ReadFile]])
@@ -82,6 +84,7 @@ class Arrivals:
         root, files = self.checkpoint.path, self.checkpoint.files
         self._last = last_batch(files, root)
         self._known = known_files(files, root, self._last)
+        self._records = records(files, root)
 
     @property
     def last(self) -> int | None:
@@ -98,7 +101,7 @@ class Arrivals:
         if not any(new.values()):
             return None
         if self._last is not None:
-            _remember(self.checkpoint, self._last)
+            self._records = _remember(self.checkpoint, self._last, self._records)
         number = 0 if self._last is None else self._last.number + 1
         self._last = Batch(number, self._recorded(new))
         self._see(self._last.files)
@@ -204,8 +207,8 @@ class Arrivals:
         return self._known.setdefault(name, KnownFiles())
 
 
-def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
-    """Writes the files of a batch; fewer and longer ones if there are many records."""
+def _remember(checkpoint: Checkpoint, batch: Batch, before: Sequence[Record]) -> list[Record]:
+    """Writes the files of a batch; fewer and longer ones if there are many records. Returns the records after it."""
     root, files = checkpoint.path, checkpoint.files
     # Records of topics never come again: the commit record has their offsets.
     names = {
@@ -216,8 +219,9 @@ def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
         ]
         for name in dict.fromkeys([*batch.files, *batch.since])
     }
-    _write(checkpoint, Record(batch.number, batch.number), names)
-    listed = records(files, root)
+    own = Record(batch.number, batch.number)
+    _write(checkpoint, own, names)
+    listed = [*(record for record in before if record != own), own]
     while len(same := [r for r in listed if r.count == listed[-1].count]) >= _TOGETHER:
         together: dict[str, list[Any]] = {}
         for record in same:
@@ -226,8 +230,9 @@ def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
         longer = Record(same[0].first, same[-1].last)
         _write(checkpoint, longer, together)
         for record in same:
-            files.delete(f"{root}/files/{record.name}")
+            files.delete_file(f"{root}/files/{record.name}")
         listed = [*(record for record in listed if record not in same), longer]
+    return listed
 
 
 def _write(checkpoint: Checkpoint, record: Record, listed: Mapping[str, Sequence[Any]]) -> None:

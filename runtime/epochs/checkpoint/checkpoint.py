@@ -59,6 +59,10 @@ class Checkpoint:
         self._epoch = -1  # the last that is committed
         self._batch_after = -1  # the last epoch before the batch that is under way
         self._since: Mapping[str, Sequence[Any]] = {}  # that of a batch that continues, as JSON values
+        self._batch: Mapping[str, Any] | None = (
+            None  # the document of this run's batch, once it is read or written
+        )
+        self._records: list[str] = []  # the names of the commit records that are kept
 
     def open(
         self, plan: Plan, on_edited: OnEdited = resume, on_last: Callable[[Commit], None] = lambda last: None
@@ -147,21 +151,18 @@ class Checkpoint:
         """
         ordered = {name: list(of_source) for name, of_source in files.items()}
         self._batch_after, self._since = self._epoch, {}
-        name = batch_of_run(self.run)
-        if self.documents.exists(name):
-            record = self.documents.read(name)
-            if record["batch"] == batch:
-                self._batch_after = record["after"]
-                self._since = record.get("since", {})
-                locate = self.folders.locate
-                listed = {
-                    n: [locate(n, InputFile(*f)) for f in of_source]
-                    for n, of_source in record["files"].items()
-                }
-                present = present_files(self.files, self.folders, listed, done)
-                if ordered.keys() <= listed.keys() and present == listed:
-                    return listed
-                ordered = {**ordered, **present}  # an edited query may have a table more
+        record = self._own_batch
+        if record is not None and record["batch"] == batch:
+            self._batch_after = record["after"]
+            self._since = record.get("since", {})
+            locate = self.folders.locate
+            listed = {
+                n: [locate(n, InputFile(*f)) for f in of_source] for n, of_source in record["files"].items()
+            }
+            present = present_files(self.files, self.folders, listed, done)
+            if ordered.keys() <= listed.keys() and present == listed:
+                return listed
+            ordered = {**ordered, **present}  # an edited query may have a table more
         self.keep_order(batch, ordered)
         return ordered
 
@@ -175,14 +176,23 @@ class Checkpoint:
             ]
             for name, of_source in files.items()
         }
-        content = {"batch": batch, "after": self._batch_after, "files": places, "since": self._since}
-        self.documents.write(batch_of_run(self.run), json.dumps(content))
+        self._write_batch({"batch": batch, "after": self._batch_after, "files": places, "since": self._since})
 
     def keep_since(self, since: Known) -> None:
         """Writes what was found out about paths since the last batch, which is done."""
-        name = batch_of_run(self.run)
         stored = {source: [file.stored for file in files] for source, files in since.items()}
-        self.documents.write(name, json.dumps({**self.documents.read(name), "since": stored}))
+        self._write_batch({**(self._own_batch or {}), "since": stored})
+
+    @property
+    def _own_batch(self) -> Mapping[str, Any] | None:
+        """The document of this run's batch, which no other run writes; `None` before the first."""
+        if self._batch is None and self.documents.exists(name := batch_of_run(self.run)):
+            self._batch = self.documents.read(name)
+        return self._batch
+
+    def _write_batch(self, content: Mapping[str, Any]) -> None:
+        self.documents.write(batch_of_run(self.run), json.dumps(content))
+        self._batch = content
 
     def commit(self, record: Commit) -> None:
         """Make an epoch real; older records are removed.
@@ -197,8 +207,11 @@ class Checkpoint:
         if not self.documents.create(record_name(record.epoch), text):
             raise lost(self.path)
         self._epoch = record.epoch
-        for old in record_names(self.documents)[:-KEPT_COMMITS]:
-            self.documents.delete(old)
+        own = record_name(record.epoch)
+        records = [*self._records, own] if self._records else record_names(self.documents)
+        old, self._records = records[:-KEPT_COMMITS], records[-KEPT_COMMITS:]
+        for name in old:
+            self.documents.delete(name)
         self._trees.keep_only_used(record.epoch, bases(text))
 
     def note_failure(self, diagnostics: Sequence[Diagnostic], epoch: int) -> None:

@@ -132,10 +132,9 @@ def _owned(files: Files, path: str, checkpoint: str, lock_name: str, name: str) 
 
 def _read(files: Files, record: str) -> Owner | None:
     """Returns the owner by its record; `None` without a record, or if it is damaged: nothing else depends on it."""
-    if not files.exists(record):
-        return None
     try:
-        return Owner(**json.loads(unseal(name_of(record), files.read(record))))
+        text = files.read_if_there(record)
+        return None if text is None else Owner(**json.loads(unseal(name_of(record), text)))
     except ValueError:
         return None
 

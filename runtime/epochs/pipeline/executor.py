@@ -242,7 +242,6 @@ class Executor:
     def _start(self, files: Listed) -> None:
         """Plan the next epoch and start its jobs. One that a marker cuts short waits until none is in flight."""
         started = time.monotonic()
-        self.checkpoint.check_there()
         rest = self._rest
         slices = rest.next(files)
         self._tuning.choose(sum(part.length for part in slices.values()) + costs.PACKED * self._state.length)

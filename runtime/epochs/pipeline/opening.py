@@ -74,7 +74,7 @@ def open_checkpoint(
     else:
         # A crash may have come between commit and publication.
         outputs.publish(last.epoch, last.run)
-        outputs.tidy(last.epoch)
+    outputs.tidy(last.epoch)
     of_states = frozenset(source.name for source in plan.sources if source.latest)
     quarantine = Quarantine(spark, files, plan.settings, path, run, of_states)
     quarantine.recover(last.epoch, last.run)

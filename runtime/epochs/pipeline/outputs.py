@@ -6,6 +6,7 @@ from collections.abc import Set
 
 from attrs import field, frozen
 
+from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.plan import Emit, Plan, printed_labels
 from cedilla.runtime.connectors.formats.sinks.callback import CallbackSink, OnEpoch
 from cedilla.runtime.connectors.formats.sinks.formats import SINKS, TABLE_SINKS
@@ -89,6 +90,8 @@ def sink_of(plan: Plan, emit: Emit, files: Files, checkpoint: str, run: int) -> 
     distinguish them."""
     sink = _sink_of(plan, emit, files, checkpoint)
     sink.run = run
+    arrival = plan.arrivals.get(emit.relation)  # `None` for an output of the plan before an edit
+    sink.is_ordered = arrival is None or arrival.order is not Order.NONE
     return sink
 
 

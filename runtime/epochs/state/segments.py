@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -14,7 +15,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.regions import Level, Tree
 from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.storage.engine_failures import writing
-from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.connectors.storage.files import Files, for_each
 from cedilla.runtime.connectors.storage.parquet import Metadata, leaf_of, own_metadata, values_of
 from cedilla.runtime.connectors.storage.written import damaged, missing, read_parquet, written
 from cedilla.runtime.engines.spark import costs
@@ -102,7 +103,7 @@ class StateStore:
         self._purged: dict[str, Tree] = {}
         # Those of the last commit, as measured; the epoch in flight lists them as planned.
         self._known: dict[str, Segment] = {}
-        # Segments that were found in a store.
+        # Segments that were found in a store, or written there.
         self._seen: set[str] = set()
         # Left out by the last commit; the epoch in flight may list them.
         self._empty: frozenset[str] = frozenset()
@@ -262,12 +263,14 @@ class StateStore:
             with writing(path):
                 rows.write.mode("overwrite").parquet(target)
             files = written(self._spark, self._files, path)
-            footers = [own_metadata(self._files, file.path) for file in files]
+            footers = for_each(files, partial(own_metadata, self._files), path)
             count = sum(footer.num_rows for footer in footers)
             bounds = _bounds(footers, axes)
             # Spark writes a file even without rows.
             length = sum(file.length for file in files) if count else 0
             self._files.sync([file.path for file in files], self._root)
+            if local_path(path) is None:
+                self._seen.add(path)
             return _Written(length, count, bounds, len(files), self._files.checksum(files))
 
         self._writes[path] = self._jobs.start(write)
@@ -323,12 +326,17 @@ class StateStore:
             key: tuple(self._known.get(s.path, s) for s in listed if s.path not in unused)
             for key, listed in self.segments.items()
         }
+        gone = [path for path in sorted(unused) if self._has_files(path)]
         for path in (*self._known, *unused):
             self._writes.pop(path, None)
         for path in unused:
             self._in_memory.pop(path, None)
-        for path in sorted(unused):
-            self._files.delete(path)
+        for_each(gone, self._files.delete, self._root)
+
+    def _has_files(self, path: str) -> bool:
+        """Returns False for a segment that has got none, as engines write it without rows."""
+        write = self._writes.get(path)
+        return write is None or not write.done() or write.exception() is not None or write.result().files > 0
 
 
 def paths(segments: Segments) -> frozenset[str]:

@@ -24,7 +24,7 @@ from cedilla.runtime.connectors.formats.parquet.types import (
 )
 from cedilla.runtime.connectors.records.field_names import OWN_NAMES, FieldNames
 from cedilla.runtime.connectors.records.foreign import DAMAGED, UNREADABLE_HINT, Unreadable, damage_told
-from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.connectors.storage.parquet import (
     ColumnStatistics,
     Metadata,
@@ -71,9 +71,9 @@ class Footer:
         return self.stored.get(name, name)
 
 
-def row_count(files: Files, path: str) -> int:
+def row_count(files: Files, file: FoundFile) -> int:
     """Returns the number of rows of a file of an output from its footer."""
-    return own_metadata(files, path).num_rows
+    return own_metadata(files, file).num_rows
 
 
 def read_footers(spark: SparkSession, paths: Sequence[str], names: FieldNames = OWN_NAMES) -> list[Footer]:

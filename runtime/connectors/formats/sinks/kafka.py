@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar
 from uuid import uuid4
@@ -14,7 +14,7 @@ from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.connectors.records.json_objects import number_of
 from cedilla.runtime.connectors.records.marker_files import is_provisional_file, is_tuple_file
-from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.connectors.topics.topic_writer import Dealer, Record, TopicWriter
 
 
@@ -48,8 +48,8 @@ class KafkaSink(JsonLinesSink):
     def publish(self, number: int, run: int) -> None:
         """Writes a committed epoch, unless its transaction is done. Raises `DiagnosticError`: RQ442 to RQ445, RQ447,
         RQ448."""
-        staged = self._staged(number, run)
-        if not self._files.list(staged):
+        staged = self.staged_files(number, run)
+        if not staged:
             return
         if not self._files.exists(record := f"{self._path}/output.json"):
             raise self._another("holds records of another output")
@@ -61,10 +61,7 @@ class KafkaSink(JsonLinesSink):
             records = self._records(staged, output["partitions"])
             writer.write(number, records, lambda: self._check(writer, output["topic"]))
             self._next = number + 1
-        self._forget(staged)
-
-    def _forget(self, staged: str) -> None:
-        self._files.delete(staged)
+        self.forget(number, run, staged)
 
     def _check(self, writer: TopicWriter, identity: str) -> None:
         if writer.identity() != identity:
@@ -96,11 +93,11 @@ class KafkaSink(JsonLinesSink):
         if self._made is not None:
             self._made.close()
 
-    def _records(self, staged: str, partitions: int) -> Iterator[Record]:
+    def _records(self, staged: Mapping[str, FoundFile], partitions: int) -> Iterator[Record]:
         dealer = self._dealer = self._dealer or Dealer(range(partitions))
-        for file in self._files.list(staged):
-            are_rows = is_tuple_file(file.path) or is_provisional_file(file.path)
-            for line in b"".join(self._files.blocks(file.path)).split(b"\n"):
+        for name, file in staged.items():
+            are_rows = is_tuple_file(name) or is_provisional_file(name)
+            for line in b"".join(self._files.blocks(file.path, file.length)).split(b"\n"):
                 if not line:
                     continue
                 if are_rows:

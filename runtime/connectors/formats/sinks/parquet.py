@@ -23,7 +23,7 @@ class ParquetSink(FolderSink):
         tuples.write.option("compression", "snappy").parquet(folder)
 
     def count(self, file: FoundFile) -> int:
-        return row_count(self._files, file.path)
+        return row_count(self._files, file)
 
     def marker_file(self, name: str) -> str:
         return marker_file(name)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
 from typing import ClassVar
 
 from pyspark.sql import DataFrame
@@ -17,14 +20,16 @@ from cedilla.runtime.connectors.records.marker_files import (
     PUNCTUATIONS,
     TUPLES,
     Markers,
+    in_stream_order,
 )
 from cedilla.runtime.connectors.storage.engine_failures import writing
-from cedilla.runtime.connectors.storage.files import Files, FoundFile, epoch_name, name_of
+from cedilla.runtime.connectors.storage.files import Files, FoundFile, epoch_name, for_each, name_of
 from cedilla.runtime.connectors.storage.written import written
 from cedilla.runtime.engines.spark.columns import Columns
 
 _STAGING = "_staging"
 _RUN = "run="
+_NUMBER = re.compile(r"-\d{5}\.")
 
 
 class Sink(ABC):
@@ -67,7 +72,10 @@ class Sink(ABC):
 
 
 class FolderSink(Sink):
-    """An output folder. An epoch is staged in a subfolder, and one rename publishes it after its commit."""
+    """An output folder. An epoch is staged in a subfolder, and one rename publishes it after its commit.
+
+    A store without a rename keeps the staged files as the engine has written them. After the commit, one copy gives
+    each of them its name."""
 
     extension: ClassVar[str]
     """The extension of the files' names."""
@@ -78,10 +86,18 @@ class FolderSink(Sink):
     run: int = 0
     """The number of the run: it is in the names of what the run stages, so that no other run writes over that."""
 
+    is_ordered: bool = True
+    """True if the order of the tuples of an epoch counts."""
+
+    _is_tidy = False
+    """True after the first look for remains of runs before."""
+
     def __init__(self, files: Files, path: str, relation: str) -> None:
         self._files = files
         self._path = path.rstrip("/")
         self._relation = relation
+        self._staged_files: dict[int, dict[str, FoundFile]] = {}
+        """The files of epochs that are staged and not published, by name, in a store without a rename."""
 
     @abstractmethod
     def write(self, tuples: DataFrame, columns: Columns, folder: str) -> None:
@@ -99,13 +115,21 @@ class FolderSink(Sink):
     def count(self, file: FoundFile) -> int:
         """Returns the number of tuples in a file written by `write`."""
 
+    @property
+    def _copies(self) -> bool:
+        return not self._files.renames(self._path)
+
     def _staged(self, number: int, run: int) -> str:
         """Returns the folder where a run stages an epoch."""
         return f"{self._path}/{_STAGING}/{_RUN}{run:06d}/{epoch_name(number)}"
 
     def stage(self, number: int, tuples: DataFrame | None, columns: Columns) -> int | None:
         """Writes an epoch's tuples into staging, and replaces remains of an epoch that did not commit."""
-        self._files.delete(self._staged(number, self.run))
+        # What other runs have left has other names, and a store takes its time to look.
+        if not self._copies or self._staged_files.pop(number, None) is not None:
+            self._files.delete(self._staged(number, self.run))
+        if self._copies:
+            self._staged_files[number] = {}
         return 0 if tuples is None else self._stage(number, TUPLES, tuples, columns)
 
     def stage_provisional(self, number: int, rows: DataFrame, columns: Columns) -> None:
@@ -118,8 +142,17 @@ class FolderSink(Sink):
         aside = f"{staged}/_{name}"
         with writing(aside):
             self.write(rows, columns, self._files.for_engine(aside))
-        counts = {file.path: self.count(file) for file in written(rows.sparkSession, self._files, aside)}
-        some = [path for path, count in counts.items() if count]
+        files = written(rows.sparkSession, self._files, aside)
+        counts = dict(zip(files, for_each(files, self.count, aside), strict=True))
+        if self._copies:
+            for file, count in counts.items():
+                if not count:
+                    self._files.delete_file(file.path)
+            self._staged_files[number] |= self._named(
+                aside, [file for file, count in counts.items() if count]
+            )
+            return sum(counts.values())
+        some = [file.path for file, count in counts.items() if count]
         places = [f"{staged}/{name}-{index:05d}.{self.extension}" for index in range(len(some))]
         for path, path_inside in zip(some, places, strict=True):
             self._files.rename(path, path_inside)
@@ -127,6 +160,21 @@ class FolderSink(Sink):
         self._files.delete(staged if is_empty else aside)
         self._files.sync(places, self._path)
         return sum(counts.values())
+
+    def _named(self, aside: str, files: Sequence[FoundFile]) -> dict[str, FoundFile]:
+        """Returns the files of a folder that the engine has written, by the names that they have in the output."""
+        name = name_of(aside).removeprefix("_")
+        return {f"{name}-{index:05d}.{self.extension}": file for index, file in enumerate(files)}
+
+    def staged_files(self, number: int, run: int) -> Mapping[str, FoundFile]:
+        """Returns the files of an epoch that a run has staged, by name, in stream order."""
+        files = self._staged_files.get(number) if run == self.run else None
+        if files is None:
+            staged = self._staged(number, run)
+            files = {name_of(file.path): file for file in self._files.list(staged)}
+            for name in self._files.folders(staged, "_"):
+                files |= self._named(name, self._files.list(f"{staged}/{name}"))
+        return dict(sorted(files.items(), key=lambda item: in_stream_order(f"epoch=0/{item[0]}")))
 
     def stage_markers(self, number: int, markers: Markers) -> None:
         """Writes an epoch's markers into staging, next to its tuples."""
@@ -141,16 +189,45 @@ class FolderSink(Sink):
                 self._files.make(staged)
                 places.append(f"{staged}/{self.marker_file(name)}")
                 lines = (f"{self.marker(kind, text)}\n" for text in texts)
-                self._files.write(places[-1], "".join(lines), durable=False)
+                content = "".join(lines).encode()
+                self._files.write(places[-1], content, durable=False)
+                if number in self._staged_files:
+                    file = FoundFile(places[-1], 0, len(content))
+                    self._staged_files[number][name_of(file.path)] = file
         self._files.sync(places, self._path)
 
     def publish(self, number: int, run: int) -> None:
-        """Renames a committed epoch into the output. Repeated after a crash, it changes nothing."""
+        """Renames a committed epoch into the output. Repeated after a crash, it changes nothing.
+
+        A store without a rename copies the files in stream order, those of unordered tuples side by side. Readers see
+        an Add before its tuples, and a punctuation after all that it closes. The staged folder goes last.
+        """
         staged = self._staged(number, run)
-        self._files.publish(staged, f"{self._path}/{name_of(staged)}")
+        epoch = f"{self._path}/{name_of(staged)}"
+        if not self._copies:
+            self._files.publish(staged, epoch)
+            return
+        is_own = run == self.run and number in self._staged_files
+        files = self.staged_files(number, run)
+        # Deleting begins after the last copy. What a process has left of it would get the names of others.
+        if is_own or len(files) > len(self._files.names(epoch)):
+            for _, names in groupby(files, key=None if self.is_ordered else _kind):
+                self._files.copy([(files[name], f"{epoch}/{name}") for name in names])
+        self.forget(number, run, files)
+
+    def forget(self, number: int, run: int, files: Collection[object]) -> None:
+        """Deletes the files of a staged epoch, if it has any."""
+        self._staged_files.pop(number, None)
+        if files:
+            self._files.delete(self._staged(number, run))
 
     def tidy(self, last: int) -> None:
-        """Removes staged epochs after `last`, and the staging folder if it is then empty."""
+        """Removes staged epochs after `last`, and the staging folder if it is then empty. A store is asked once, and
+        again if an epoch was given up."""
+        if self._is_tidy and self._copies and not self._staged_files:
+            return
+        self._is_tidy = True
+        self._staged_files.clear()
         staging = f"{self._path}/{_STAGING}"
         folders = self._files.folders(staging, "")
         # A run that has lost its checkpoint leaves alone what the new owner stages.
@@ -174,6 +251,11 @@ class FolderSink(Sink):
         return int(names[-1].removeprefix("epoch=")) if names else -1
 
 
+def _kind(name: str) -> str:
+    """Returns the name of a file without its number."""
+    return _NUMBER.split(name)[0]
+
+
 class TextSink(FolderSink):
     """An output folder of text files where a line end follows each tuple and marker."""
 
@@ -183,4 +265,4 @@ class TextSink(FolderSink):
         return "\n"
 
     def count(self, file: FoundFile) -> int:
-        return self._files.count(file.path, self.end.encode()) if file.length else 0
+        return self._files.count(file.path, self.end.encode(), file.length) if file.length else 0

@@ -22,10 +22,10 @@ class StdoutSink(JsonLinesSink):
 
     def publish(self, number: int, run: int) -> None:
         """Prints a committed epoch and deletes it."""
-        staged = self._staged(number, run)
-        for file in self._files.list(staged):
+        staged = self.staged_files(number, run)
+        for file in staged.values():
             for line in self._files.read(file.path).split("\n"):
                 if line:
                     sys.stdout.write(f"{self._label}{json_printable(line)}\n")
         sys.stdout.flush()
-        self._files.delete(staged)
+        self.forget(number, run, staged)

@@ -25,7 +25,7 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.connectors.formats.sinks.parquet import ParquetSink
 from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.records.marker_files import MARK, is_provisional_file, is_tuple_file
-from cedilla.runtime.connectors.storage.files import Files
+from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.engines.spark.columns import Columns
 
 _MARKERS = pa.schema(
@@ -119,19 +119,19 @@ class TableSink(ParquetSink):
 
     def publish(self, number: int, run: int) -> None:
         """Appends a committed epoch to the tables; a table that contains it already is skipped."""
-        staged = self._staged(number, run)
-        files = [file.path for file in self._files.list(staged)]
-        rows = [path for path in files if _has_rows(path)]
+        files = self.staged_files(number, run)
+        rows = {name: file for name, file in files.items() if _has_rows(name)}
         if rows:
             self._once(self.put, self._table, number, partial(self._batches, rows))
         if len(files) > len(rows):
             markers = pa.Table.from_pylist([*self._markers(number, files)], _MARKERS)
             self._once(self.append, self._markers_table, number, markers.to_reader)
-        self._files.delete(staged)
+        self.forget(number, run, files)
 
-    def _batches(self, paths: Sequence[str]) -> pa.RecordBatchReader:
-        """Returns the rows of an epoch in batches."""
-        with self._files.open(paths[0]) as first:
+    def _batches(self, files: Mapping[str, FoundFile]) -> pa.RecordBatchReader:
+        """Returns the rows of an epoch in batches. `files`: by name."""
+        one = next(iter(files.values()))
+        with self._files.open(one.path, one.length) as first:
             schema = _moments(parquet.read_schema(first))
         if MARK in schema.names:
             schema = schema.remove(schema.get_field_index(MARK))
@@ -140,23 +140,23 @@ class TableSink(ParquetSink):
             schema = schema.append(is_provisional)
 
         def batches() -> Iterator[pa.RecordBatch]:
-            for path in paths:
-                with self._files.open(path) as stream:
+            for name, file in files.items():
+                with self._files.open(file.path, file.length) as stream:
                     for batch in parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us").iter_batches():
                         rows = pa.Table.from_batches([batch]).select(plain.names).cast(plain)
                         if self._latest:
-                            marks = pa.repeat(is_provisional_file(path), rows.num_rows)
+                            marks = pa.repeat(is_provisional_file(name), rows.num_rows)
                             rows = rows.append_column(is_provisional, marks)
                         yield from rows.to_batches()
 
         return pa.RecordBatchReader.from_batches(schema, batches())
 
-    def _markers(self, number: int, files: Sequence[str]) -> Iterator[dict[str, Any]]:
+    def _markers(self, number: int, files: Mapping[str, FoundFile]) -> Iterator[dict[str, Any]]:
         index = 0
-        for path in files:
-            if _has_rows(path):
+        for name, file in files.items():
+            if _has_rows(name):
                 continue
-            for row in map(json.loads, filter(None, self._files.read(path).split("\n"))):
+            for row in map(json.loads, filter(None, self._files.read(file.path).split("\n"))):
                 for kind, text in row.items():
                     yield {"epoch": number, "place": index, "kind": kind.removeprefix("$"), "text": text}
                     index += 1
@@ -181,8 +181,8 @@ class TableSink(ParquetSink):
         return max((last for last in epochs if last is not None), default=-1)
 
 
-def _has_rows(path: str) -> bool:
-    return is_tuple_file(path) or is_provisional_file(path)
+def _has_rows(name: str) -> bool:
+    return is_tuple_file(name) or is_provisional_file(name)
 
 
 def plain_type(type_: Any) -> object:

@@ -86,7 +86,7 @@ def test_provisional_rows_are_published_with_their_epoch(bucket: str) -> None:
     files = Files()
     sink = JsonLinesSink(files, f"{bucket}/out", "r")
     staged = f"{bucket}/out/_staging/run=000000/epoch=000000000000"
-    for name in ("1-tuples-00000.jsonl", "_1-provisional-00000.jsonl"):
+    for name in ("_1-tuples/a.json", "__1-provisional/a.json"):
         files.write(f"{staged}/{name}", "{}\n")
     sink.publish(0, 0)
     epoch = f"{bucket}/out/epoch=000000000000"
@@ -136,11 +136,11 @@ def test_a_checkpoint_goes_on(bucket: str) -> None:
 
 
 def staged(files: Files, path: str, epoch: int) -> JsonLinesSink:
-    """An output with an epoch as it is before its commit: 4 files."""
+    """An output with an epoch as it is before its commit: 4 files, of tuples by the names of the engine."""
     sink = JsonLinesSink(files, path, "r")
     aside = f"{path}/_staging/run=000000/epoch={epoch:012d}"
     for number in range(2):
-        files.write(f"{aside}/1-tuples-0000{number}.jsonl", f'{{"s":{number}}}\n' * 10)
+        files.write(f"{aside}/_1-tuples/part-{number}.json", f'{{"s":{number}}}\n' * 10)
     sink.stage_markers(epoch, Markers(adds=("[[+(t: int)]]",), punctuations=("[s < 1]",)))
     return sink
 
@@ -160,7 +160,7 @@ class Dying:
         self._calls = calls
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("cp_file", "rm_file", "rm"):
+        if name in ("call_s3", "cp_file", "pipe_file", "rm_file", "rm"):
             self._calls -= 1
             if self._calls < 0:
                 raise Death
@@ -212,3 +212,30 @@ def test_what_a_store_refuses_is_told(bucket: str) -> None:
     (diagnostic,) = raised.value.diagnostics
     assert diagnostic.code == "RQ431"
     assert diagnostic.message.startswith("s3://cedilla-of-nobody/1.json: ")
+
+
+def test_files_of_unordered_tuples_appear_side_by_side(bucket: str) -> None:
+    """Between the markers before them and those after them."""
+    out = f"{bucket}/out"
+    staged(Files(), out, 7)
+    for calls, count in enumerate((0, 1, 2, 3, 4)):
+        sink = JsonLinesSink(dying_files(calls), out, "r")
+        sink.is_ordered = False
+        with pytest.raises(Death):
+            sink.publish(7, 0)
+        kinds = [name[:8] for name in names(Files(), f"{out}/epoch=000000000007")]
+        assert kinds == [name[:8] for name in WHOLE[:count]]
+
+
+def test_what_a_process_has_left_of_a_published_epoch_gets_no_other_name(bucket: str) -> None:
+    """A process may die while the store deletes the files of an epoch that is published, one of them before another."""
+    out = f"{bucket}/out"
+    staged(Files(), out, 7)
+    with pytest.raises(Death):
+        JsonLinesSink(dying_files(4), out, "r").publish(7, 0)
+    files = Files()
+    files.delete(f"{out}/_staging/run=000000/epoch=000000000007/_1-tuples/part-0.json")
+    JsonLinesSink(files, out, "r").publish(7, 0)
+    contents = [files.read(f"{out}/epoch=000000000007/{name}") for name in WHOLE[1:3]]
+    assert contents == ['{"s":0}\n' * 10, '{"s":1}\n' * 10]
+    assert not files.exists(f"{out}/_staging")

@@ -456,7 +456,7 @@ def test_an_epoch_that_is_written_again_is_seen_once(
 
     with monkeypatch.context() as patch:
         if step == "deleted":
-            patch.setattr(KafkaSink, "_forget", die)
+            patch.setattr(KafkaSink, "forget", die)
         else:
             patch.setattr("cedilla.runtime.connectors.topics.topic_writer.made", dying_clients(step, die))
         with pytest.raises(Killed):

@@ -54,7 +54,7 @@ class Memory:
         self.write(path, text)
         return True
 
-    def delete(self, path: str) -> None:
+    def delete_file(self, path: str) -> None:
         del self.texts[path]
 
     def list(self, path: str) -> list[FoundFile]:
