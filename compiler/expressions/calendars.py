@@ -98,6 +98,10 @@ class Calendar:
             return number + 1
         return number - 1 if moment < self.begin(number) else number
 
+    def first_from(self, moment: int) -> int:
+        """Returns the number of the first period that begins at a moment or later, within the years."""
+        return self._clamped(moment - 1) + 1
+
     def image(self, members: Level, cells: str, whole: bool) -> Tree:
         """Returns the periods that contain a moment of a set, as a set of numbers of the attribute `cells`; as
         `Extents.image`."""

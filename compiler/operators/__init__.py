@@ -4,7 +4,7 @@ In: parameters and the facts of inputs. Out: the facts of the output. Imports `f
 
 Each operator has the file of its name (`Operator.method`) here, in `runtime/epochs/operators/` where it has
 state, and among the pages of `docs/operators/`. `shared` has what operators have in common. One function of an
-aggregate is in `compiler/expressions/aggregate_calls.py`.
+aggregate is in `compiler/expressions/aggregate_calls.py`, its groups without tuples are in `completion`.
 """
 
 import re

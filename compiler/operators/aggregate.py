@@ -34,6 +34,7 @@ from cedilla.compiler.facts.facts import (
     map_history,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
+from cedilla.compiler.operators.completion import Completion
 from cedilla.compiler.operators.project import carried, presence_of
 from cedilla.compiler.operators.shared.base import (
     Invariants,
@@ -68,6 +69,7 @@ class Aggregate(Operator):
     `complete`: the number of tuples at which a group is known to be whole before it is closed: the size of the
     count windows that it is grouped by (theory 1.3). State: partial results of the groups that have not passed,
     in canonical values. `differences`: the calls that aggregate differences of points of a scale, as of temperatures.
+    `completion`: the groups that have a row without a tuple.
     """
 
     by: tuple[str, ...] = field(converter=tuple)
@@ -76,6 +78,7 @@ class Aggregate(Operator):
     calls: dict[str, Call] = field(factory=dict[str, Call], converter=Call.parsed)
     complete: int | None = None
     differences: tuple[str, ...] = field(default=(), converter=tuple)
+    completion: Completion | None = None
     remedy: ClassVar[str] = "group by a window of a punctuated attribute, too, because its groups end"
     rules: ClassVar[Rules] = Rules("A2", "A3", "A4", ignored="A1")
     keeps_order: ClassVar[Order] = Order.NONE
@@ -106,6 +109,8 @@ class Aggregate(Operator):
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
         require(self.by, source, self.span, "`by`")
+        if self.completion is not None:
+            self.completion.check(self.by, source, self.span)
         if self.function is not None:
             self._check_function(self.function, self.span)
             if len(FUNCTIONS[self.function].takes) > 1:
@@ -289,6 +294,8 @@ class Aggregate(Operator):
         passes, purges = f"a row for {group}, once closed", f"{group} once closed"
         if self.complete is not None:
             passes, purges = f"{passes} or once it has {self.complete} tuples", f"{purges} or written"
+        if self.completion is not None:
+            passes = f"{passes}; without tuples, too, for windows that begin from {self.completion.text}"
         return Invariants(passes, closing_groups(self.by), purges)
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
@@ -301,7 +308,9 @@ class Aggregate(Operator):
         return folded_onto(frozenset(self.by), inputs[0], promised[0])
 
     def arguments(self) -> dict[str, Any]:
-        by = {"by": [*self.by]} if self.by else {}
+        by: dict[str, Any] = {"by": [*self.by]} if self.by else {}
+        if self.completion is not None:
+            by |= self.completion.arguments()
         if self.function is not None:
             return {**by, "calls": {self.function: AllBut(self.excepts)}}
         return {**by, "calls": self.calls}
@@ -312,7 +321,8 @@ class Aggregate(Operator):
         else:
             functions = {"calls": [f"{call} as {name}" for name, call in self.calls.items()]}
         complete = {} if self.complete is None else {"complete at": f"{self.complete} tuples"}
-        return {"by": list(self.by), **functions, **complete}
+        completion = {} if self.completion is None else {"complete from": self.completion.text}
+        return {"by": list(self.by), **functions, **complete, **completion}
 
 
 def _check_is_plain(argument: Expression) -> None:

@@ -13,6 +13,7 @@ from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTION
 from cedilla.compiler.expressions.scalars import scalar_functions
 from cedilla.compiler.expressions.scalars.function_hints import hint_for_aggregate
 from cedilla.compiler.passes.build import inputs_of
+from cedilla.compiler.passes.carried import carry
 from cedilla.compiler.passes.over_time import OverTime, functions_over_time, over_window
 from cedilla.compiler.passes.report import Report, fresh, relation_names
 from cedilla.grammar import syntax
@@ -43,7 +44,7 @@ def desugar(query: syntax.Query, report: Report) -> syntax.Query:
     """
     taken = relation_names(query)
     statements: list[syntax.Statement] = []
-    for statement in _over_time(query, taken, report):
+    for statement in _over_time(carry(query, taken, report), taken, report):
         match statement:
             case syntax.Definition(name, syntax.Aggregate() as node) if any(map(_is_computed, node.calls)):
                 with report.collecting():

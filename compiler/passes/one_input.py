@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from cedilla.compiler import operators
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types.zones import NoMoment, no_constant
 from cedilla.compiler.expressions.unit_inference import Units, WithUnit, infer_units
 from cedilla.compiler.expressions.units.conversions import (
     applied,
@@ -22,6 +23,7 @@ from cedilla.compiler.expressions.units.conversions import (
 )
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Call, Operator
+from cedilla.compiler.operators.completion import Completion, check_axis
 from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.operators.shared.base import require, require_axis
 from cedilla.compiler.operators.shared.orders import MAX_LENGTH, Frame, Key
@@ -293,8 +295,43 @@ def _aggregate(node: syntax.Aggregate, common: dict[str, Any], source: Input) ->
         function=node.function,
         excepts=node.excepts or (),
         complete=None if full is None else full[0],
+        completion=None if node.begin is None else _completion(node, node.begin, source),
         **calls,
     )
+
+
+def _completion(node: syntax.Aggregate, begin: syntax.Literal, source: Input) -> Completion:
+    """Returns the windows that have a row without a tuple. Raises RQ590 unless the input is a window that has whole
+    bounds, RQ592 unless the constants are values of its attribute, in their order."""
+    window = source.node
+    if not isinstance(window, operators.Window):
+        hint = "`aggregate[... by w, k complete from 0](window[10 on ts as w](R))`; tuples are selected below"
+        message = "`complete` needs a window as its input, because only windows say which groups there are"
+        raise failure("RQ590", message, node.span, hint=hint)
+    check_axis(window, node.span)
+    constants = [constant for constant in (begin, node.end) if constant is not None]
+    first, *last = (_moment(window, constant) for constant in constants)
+    if last and last[0] <= first:
+        message = f"no window begins from {begin.text} on and before {constants[1].text}"
+        raise failure("RQ592", message, constants[1].span, hint="the first time comes first: `from 0 to 100`")
+    nameless = evolve(window, name="", inputs=())  # another name of the window is no other completion
+    return Completion(nameless, first, next(iter(last), None), tuple(constant.text for constant in constants))
+
+
+def _moment(window: operators.Window, constant: syntax.Literal) -> int:
+    """Returns a constant as a value of a window's attribute; clocks of a calendar show its own times."""
+    type_ = Type(window.on_type.name, zone=window.zone)
+    try:
+        value = type_.value(constant)
+    except NoMoment as problem:
+        raise no_constant(problem, constant, str(window.zone)) from None
+    except ValueError as problem:
+        hint = 'as in `complete from "2026-01-01"` on a timestamp, `complete from 0` on a number'
+        raise failure("RQ592", str(problem), constant.span, hint=hint) from None
+    if constant.unit is not None or not isinstance(value, int):
+        hint = f"a whole number, in the unit of `{window.on}`"
+        raise failure("RQ592", f"{constant.text} is not a whole number", constant.span, hint=hint)
+    return value
 
 
 def _sample(node: syntax.Sample, common: dict[str, Any], source: Input) -> operators.Sample:

@@ -363,14 +363,29 @@ class Builder(ClauseBuilder):
         return syntax.Attribute(str(by), span=self._span(meta))
 
     def call(
-        self, meta: Meta, value: Expression, weight: syntax.Attribute | None, alias: Token
+        self,
+        meta: Meta,
+        value: Expression,
+        weight: syntax.Attribute | None,
+        carried: Token | None,
+        alias: Token,
     ) -> syntax.AggregateCall | syntax.ProjectItem:
         span = self._span(meta)
         if weight is not None:
             value = self._weighted(value, weight)
+        if carried is not None:
+            value = self._carried(value, carried)
         if isinstance(value, syntax.Scalar):
             return syntax.AggregateCall.of(value, str(alias), span)
         return syntax.ProjectItem(value, str(alias), span=span)
+
+    def _carried(self, value: Expression, word: Token) -> Expression:
+        """Returns the call of `last(x) carried`, a function of its own. Reports RQ595 for what is computed."""
+        if not isinstance(value, syntax.Scalar):
+            hint = "`carried` after a call, `last(x) carried as x`; then `extend` computes with it"
+            self._report("RQ595", "only a call of a function is carried", word, hint)
+            return value
+        return evolve(value, name=value.name + syntax.CARRIED)
 
     def _weighted(self, value: Expression, weight: syntax.Attribute) -> Expression:
         """Returns the call of `avg(x) weighted by duration`, a function of its own. Reports RQ158 for others."""

@@ -93,7 +93,9 @@ def called(
     where: Expression | None = None,
 ) -> str:
     """A call of a function. The word of `delta resets` comes last, `delta(x resets)`, that of `increase since` before
-    its last argument, and `weighted by` after it."""
+    its last argument, and `weighted by` and `carried` after it."""
+    if function.endswith(syntax.CARRIED):
+        return called(function.removesuffix(syntax.CARRIED), arguments, distinct, where) + syntax.CARRIED
     name, _, word = function.partition(" ")
     if word == syntax.WEIGHTED:
         return f"{called(name, arguments, distinct, where)} {word}"

@@ -24,6 +24,7 @@ _RULES = {
     "Measure": "measure",
     "Period": "period",
     "Text": "text",
+    "Literal": "literal",
     "Rows | Measure": "frame",
     "tuple[str, ...]": "names",
     "tuple[SortKey, ...]": "keys",

@@ -284,6 +284,8 @@ class Window(OneInput):
 
 WEIGHTED = "weighted by duration"
 """The words after `avg(x)` of a mean over time."""
+CARRIED = " carried"
+"""The end of the name of a function whose value of an earlier window counts where a window has none."""
 SINCE = "since"
 """The word before the time when a counter began, `increase(x since begin)`."""
 COUNTED = ("increase", "rate")
@@ -316,17 +318,21 @@ class Aggregate(OneInput):
     """`aggregate[avg by l except ts](input)` or `aggregate[avg(t) as mean by l](input)`.
 
     The first form has `function` and `excepts`, the second `calls`, with `function` and `excepts` None. A call may be
-    computed from several, `max(t) - min(t) as range`.
+    computed from several, `max(t) - min(t) as range`. With `complete from begin to end`, a group without tuples has a
+    row, too, if its window begins there.
     """
 
     forms: ClassVar[tuple[str, ...]] = (
         "aggregate|γ[{calls:avg(t) as mean, count() as n} [by {by:l, w}]](R)",
         "aggregate|γ[{function:avg} [by {by:l}] [except {excepts:at}]](R)",
+        "aggregate|γ[{calls:count() as n} by {by:l, w} complete from {begin:0} [to {end:100}]](R)",
     )
     function: str | None
     calls: tuple[AggregateCall | ProjectItem, ...]
     by: tuple[str, ...]
     excepts: tuple[str, ...] | None
+    begin: Literal | None
+    end: Literal | None
     input: Relation
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from math import floor, isfinite, isnan
 from random import Random
 from typing import Any
@@ -21,7 +21,7 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan
 from cedilla.runtime.engines.plain.aggregate_results import ORDER, result
 from cedilla.runtime.engines.plain.evaluate import evaluate
-from cedilla.runtime.engines.plain.node import control
+from cedilla.runtime.engines.plain.node import control, inside
 from cedilla.runtime.engines.plain.scalars.order import rank
 from cedilla.runtime.engines.plain.scalars.times import START
 from tests.kit.calendars import period_begin
@@ -46,6 +46,7 @@ def evaluate_plan(plan: Plan, sources: Mapping[str, Rows]) -> dict[str, Rows]:
         ]
         if isinstance(operator, o.Aggregate):
             rows = _aggregate(operator, inputs[0], plan.start[operator.inputs[0]])
+            rows += _empty(operator, rows, plan.start[operator.name])
         else:
             rows = MEANINGS[type(operator)](operator, *inputs)
         has_order = plan.arrivals[operator.name].order is not Order.NONE
@@ -212,6 +213,33 @@ def _aggregate(op: Any, rows: Rows, facts: Facts) -> Rows:
         values = {n: result(call, group) for n, call in calls.items()}
         out.append(_clean({**{n: group[0].get(n) for n in op.by}, **values}))
     return out
+
+
+def _empty(op: Any, rows: Rows, start: Facts) -> Rows:
+    """The calendar of windows times the members of the domains, less the groups with tuples. Groups that are closed
+    when the query starts are none."""
+    if op.completion is None:
+        return []
+    window, keys = op.completion.window, [name for name in op.by if name not in op.completion.window.names]
+    members = [
+        [value for value, hit in start.universe[name].members.points.items() if hit]  # type: ignore[union-attr]
+        for name in keys
+    ]
+    calendar: Rows = []
+    for number in range(-100, 100):  # of at least 1, and `from` and `to` are near 0
+        begin, end = number * window.step, number * window.step + window.length
+        if op.completion.begin <= begin < op.completion.end:
+            names = (number,) if isinstance(window.alias, str) else (begin, end)
+            calendar.append(dict(zip(window.names, names, strict=True)))
+    groups_with_rows = {tuple(_plain(row.get(name)) for name in op.by) for row in rows}
+    groups = [{**one, **dict(zip(keys, of, strict=True))} for one in calendar for of in product(*members)]
+    groups = [
+        g
+        for g in groups
+        if tuple(g[name] for name in op.by) not in groups_with_rows and not inside(start.closed, g)
+    ]
+    nothing = {name: result(call, []) for name, call in op.calls.items()}
+    return [_clean({**{name: group[name] for name in op.by}, **nothing}) for group in groups]
 
 
 MEANINGS: dict[type[o.Operator], Callable[..., Rows]] = {

@@ -14,10 +14,10 @@ from tests.kit.strategies import BRIEF, FURTHER, HEAVY
 from tests.kit.stream import Item, complaints, decode
 from tests.laws.reference_runs import Items, Ran, bag, check, decoded, first_attributes, readable, run
 from tests.laws.relational import evaluate_plan
-from tests.laws.worlds import ALL, ORDERED, SOURCES, canonical, sources
+from tests.laws.worlds import ALL, COMPLETED, ORDERED, SOURCES, canonical, sources
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", [*ALL, "complete"])
 @given(seed=st.integers(0, 2**32))
 @BRIEF
 def test_every_operator_keeps_the_laws(kind: str, seed: int) -> None:
@@ -37,6 +37,14 @@ def test_chains_that_look_at_the_order_keep_the_laws(seed: int) -> None:
     """The first, the last, the best and every so many of what is sorted, in any sequence, however the input is cut."""
     rng = Random(seed)
     check(rng, rng.randint(2, 5), 40, ORDERED)
+
+
+@given(seed=st.integers(0, 2**32))
+@BRIEF
+def test_plans_with_groups_that_no_tuple_came_to_keep_the_laws(seed: int) -> None:
+    """The rows are those of the calendar of windows times the domains, however the input is cut."""
+    rng = Random(seed)
+    check(rng, rng.randint(1, 4), 40, COMPLETED)
 
 
 @given(seed=st.integers(0, 2**32))
@@ -62,7 +70,7 @@ def test_plans_keep_the_laws_in_many_cases(seed: int) -> None:
 
 def check_any_plan(seed: int) -> None:
     rng = Random(seed)
-    kinds, edges = rng.choice([ALL, ORDERED]), rng.choice([0, 1, 2])
+    kinds, edges = rng.choice([ALL, ORDERED, COMPLETED]), rng.choice([0, 1, 2])
     check(rng, rng.randint(1, 6), rng.randint(10, 60), kinds, edges)
 
 

@@ -197,6 +197,8 @@ class _Growing:
                 return f"limit[{rng.randint(1, 5)}]({a})"
             case "aggregate":
                 return self.aggregate(a, types, values)
+            case "complete":
+                return self.completed(a, types, values)
             case _:
                 return f"select[{self.condition(values, types)}]({a})"
 
@@ -288,6 +290,26 @@ class _Growing:
         chosen = rng.sample(calls, rng.randint(1, min(3, len(calls))))
         return f"aggregate[{', '.join(chosen)}{clause}]({a})"
 
+    def completed(self, a: str, types: dict[str, str], values: list[str]) -> str:
+        """Groups with rows for windows and members that no tuple came to."""
+        rng, number = self.rng, len(self.lines)
+        alias = rng.choice([[f"w{number}"], [f"w{number}", f"u{number}"]])
+        names = alias[: rng.randint(1, 2)] if rng.random() < 0.8 else alias[-1:]
+        by = [*names, *(name for name in types if name.startswith("k") and rng.random() < 0.8)]
+        calls = ["count() as n"]
+        for function in ("count", "last", "avg", "max", "collect", "var", "sum", "first", "median", "mode"):
+            x = rng.choice(values or ["ts"])
+            carried = rng.choice(["", " carried"])
+            calls.append(f"{function}({x}){carried} as {result_of(x, f'{function}{number}')}")
+        calls += [f"max({x}) - min({x}) as {result_of(x, f'd{number}')}" for x in values[:1]]
+        first = rng.randint(-6, 12)
+        named = f"[{', '.join(alias)}]" if alias[1:] else alias[0]
+        window = f"{rng.choice(['4', '4 every 2', '1'])} on ts as {named}"
+        chosen = ", ".join(rng.sample(calls, rng.randint(1, 3)))
+        rng.shuffle(by)
+        limits = f"from {first} to {first + rng.randint(1, 20)}"
+        return f"aggregate[{chosen} by {', '.join(by)} complete {limits}](window[{window}]({a}))"
+
 
 _NUMBERS = ("int", "long", "double", "decimal")
 _OF_CENTS = (
@@ -306,6 +328,11 @@ ORDERED = (
     *("join", "window", "union", *OPERATORS),
 )
 """Those that look at the order of arrival, and some that hand it on."""
+COMPLETED = (
+    *("complete", "complete", "select", "project", "rename", "union", "join", "left join", "semi join"),
+    *("anti join", "running", "sort", "session", "aggregate", "distinct"),
+)
+"""Rows of groups without tuples, and what makes and takes them."""
 PAIRED = (
     *("join", "left join", "semi join", "anti join", "minus", "intersect", "select", "window", "aggregate"),
     *("join", "window", "session", "sort"),

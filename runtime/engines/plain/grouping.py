@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product, repeat
 from typing import Any
 
 from cedilla.compiler import regions
@@ -11,6 +12,7 @@ from cedilla.compiler.operators import Operator
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.plain.aggregate_results import result
 from cedilla.runtime.engines.plain.node import Groups, Node, Row, Rows, inside, key_of, only_defined
+from cedilla.runtime.engines.plain.windows import bounds_by_name
 
 
 class Aggregate(Groups):
@@ -21,25 +23,38 @@ class Aggregate(Groups):
 
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)
+        self.before: Facts | None = None
+        """The facts of the output before the next step, if groups without tuples have rows."""
         self.provisional: Rows = []
         """The rows of open groups that the last step has changed."""
         if not operator.by:
             self.groups[()] = []
 
+    def begin(self, start: Facts) -> None:
+        self.before = start if self.operator.completion is not None else None
+
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         o = self.operator
         closed = self.closed_groups(new[0], o.by, inputs[0], o.complete)
-        out = self._rows([self.groups.pop(key) for key in closed], inputs)
+        groups = {key: self.groups.pop(key) for key in closed}
+        out = self._rows(groups.values(), inputs)
+        if self.before is not None:
+            after = o.facts(inputs)
+            empty = [row for row in empty_groups(o, self.before, after) if key_of(row, o.by) not in groups]
+            out += self._rows([[]] * len(empty), inputs, empty)
+            self.before = after
         if self.is_shown:
             came = dict.fromkeys(key_of(row, o.by) for row in new[0])
             self.provisional = self._rows([self.groups[key] for key in came if key in self.groups], inputs)
         return out
 
-    def _rows(self, groups: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
-        """Returns the row of each group."""
+    def _rows(
+        self, groups: Iterable[Rows], inputs: tuple[Facts, ...], names: Iterable[Row] | None = None
+    ) -> Rows:
+        """Returns the row of each group. `names`: its attributes, if no tuple has them."""
         o, types, out = self.operator, self.operator.facts(inputs).types, list[Row]()
-        for rows in groups:
-            group = {name: rows[0].get(name) for name in o.by if rows}
+        for rows, of in zip(groups, repeat({}) if names is None else names, strict=False):
+            group = {name: rows[0].get(name) for name in o.by} if rows else of
             computed = {
                 name: result(call, rows, inputs[0].types, types[name])
                 for name, call in o.results(inputs[0]).items()
@@ -60,6 +75,19 @@ class Aggregate(Groups):
             for rows in self.groups.values()
             if rows
         )
+
+
+def empty_groups(operator: Any, before: Facts, after: Facts) -> Rows:
+    """Returns the attributes of each group of the completion that a step closes."""
+    completion = operator.completion
+    out: Rows = []
+    for run in completion.runs(operator.by, before, after, operator.span):
+        for number in range(run.first, run.end):
+            window = bounds_by_name(completion.window, number)
+            for values in product(*run.values.values()):
+                group = {**window, **dict(zip(run.values, values, strict=True))}
+                out.append({name: group[name] for name in operator.by})
+    return out
 
 
 def provisional_rows(

@@ -102,6 +102,9 @@ class Node:
         self._vacant: Tree = False
         self._closed_before: tuple[Tree, ...] = ()
 
+    def begin(self, start: Facts) -> None:
+        """Takes the facts of the output at the start of the query."""
+
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         """Returns the rows that pass after `new` came on each input; `inputs`: the facts of the inputs now."""
         raise NotImplementedError

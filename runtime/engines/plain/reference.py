@@ -101,6 +101,7 @@ class Reference:
             node.declared_doubles = {n for n, type_ in plan.start[name].types.items() if type_ == DOUBLE}
             node.vacancies = vacancies(plan)[name]
             node.is_shown = name in plan.updated_groups
+            node.begin(plan.start[name])
         self.after = plan.start
 
     def step(self, items: Sequence[tuple[str, Item]]) -> list[dict[str, Output]]:

@@ -34,7 +34,7 @@ class Window(Node):
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         o = self.operator
         return [
-            only_defined({**row, **_bounds_by_name(o, window)})
+            only_defined({**row, **bounds_by_name(o, window)})
             for row in new[0]
             for window in _windows_of(o, row.get(o.on))
         ]
@@ -61,7 +61,7 @@ def _floor(value: Any) -> int:
     return (2**64 if value > 0 else -(2**64)) if is_odd(value) else floor(value)
 
 
-def _bounds_by_name(o: Any, window: int | None) -> Row:
+def bounds_by_name(o: Any, window: int | None) -> Row:
     """Returns the number of a window by its name, or its bounds by theirs."""
     return {name: _bound(o.gives.name, bound, window) for name, bound in o.bounds.items()} or {
         o.alias: window

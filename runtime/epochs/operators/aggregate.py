@@ -31,6 +31,7 @@ from cedilla.runtime.engines.spark.columns import (
 from cedilla.runtime.engines.spark.frames import is_connect, union_by_name, where_among, without_rows
 from cedilla.runtime.epochs.operators import entries
 from cedilla.runtime.epochs.operators.base import AttributeState, Dataflow
+from cedilla.runtime.epochs.operators.completed import empty_groups
 from cedilla.runtime.epochs.operators.panes import NUMBER, panes_of
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class AggregateDataflow(Dataflow):
             is_open = f"NOT {sql.predicate(closed, epoch.types(name))}"
             epoch.provisional[name] = _finished(epoch, operator, results, changed.where(is_open))
         passed = rows.where(sql.predicate(passing, epoch.types(name)))
+        if (empty := empty_groups(epoch, operator, columns, (_TUPLES,))) is not None:
+            passed = union_by_name(columns, passed, empty)
         finished = _finished(epoch, operator, results, _merged(passed, operator.by, results))
         # Without `by`, engines return a row even for no tuples: the row of the single group, once it is closed.
         return finished if operator.by or passing is not False else without_rows(finished)

@@ -123,6 +123,7 @@ CALLS = (
     make(syntax.AggregateCall, CALLED, several(EXPRESSIONS, 0), NAMES, st.just(False), optional(EXPRESSIONS))
     | make(syntax.AggregateCall, CALLED, several(EXPRESSIONS), NAMES, st.just(True), optional(EXPRESSIONS))
     | make(syntax.AggregateCall, st.just(f"avg {syntax.WEIGHTED}"), EXPRESSIONS.map(lambda x: (x,)), NAMES)
+    | make(syntax.AggregateCall, CALLED.map(lambda name: name + syntax.CARRIED), several(EXPRESSIONS), NAMES)
 )
 
 KEYS = several(make(syntax.SortKey, NAMES, st.booleans()))
@@ -138,6 +139,7 @@ FILLED: dict[str, st.SearchStrategy[object]] = {
     "Period": PERIODS,
     "Rows | Measure": MEASURES | make(syntax.Rows, COUNTS),
     "Text": STRINGS,
+    "Literal": LITERALS,
     "tuple[str, ...]": SCHEMES,
     "tuple[SortKey, ...]": KEYS,
     "tuple[Renamed, ...]": several(make(syntax.Renamed, NAMES, NAMES)),
