@@ -74,7 +74,7 @@ class Running(Operator):
     def arguments(self) -> dict[str, Any]:
         """Calls are texts, as Spark's functions of these names are of groups."""
         stated = {**super().arguments(), "calls": {name: str(call) for name, call in self.calls.items()}}
-        return stated if self.frame is None else {**stated, "last": self.frame.text}
+        return stated if self.frame is None else {**stated, "over": self.frame.text}
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -300,7 +300,7 @@ class Running(Operator):
         keys, order = ", ".join(self.per) or "everything", ", ".join(self.ordered_by)
         forgets = f"and the last {self._last} of a key once {keys} is closed"
         if self.frame is not None and self.length is not None:
-            forgets = f"once no tuple of the {self.frame.text} after them is open"
+            forgets = f"once no tuple of the {self.frame.text.removeprefix('last ')} after them is open"
         return Invariants(
             f"each tuple, once all up to its {order} is closed{f' for its {keys}' if self.per else ''}",
             "everything that its input closes, as far as all before it is closed, too",
@@ -313,7 +313,7 @@ class Running(Operator):
             Memory(what="tuples that others may precede", within=self._leading, output=True),
             Memory(what=self._kept_of_key, within=per, one_per=per)
             if self.frame is None or self.length is None
-            else Memory(what=f"tuples of the last {self.frame.text}", within=self._leading),
+            else Memory(what=f"tuples of the {self.frame.text}", within=self._leading),
         )
 
     @property

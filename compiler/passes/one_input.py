@@ -158,14 +158,16 @@ def _sort_keys(keys: tuple[syntax.SortKey, ...], label: str, span: Span) -> tupl
 
 
 def _frame(
-    frame: syntax.Rows | syntax.Measure | None, keys: Sequence[Key], span: Span, source: Input
+    frame: syntax.Rows | syntax.Measure | syntax.Ties | None, keys: Sequence[Key], span: Span, source: Input
 ) -> Frame | None:
     """Returns a frame in an order. Raises RQ152 if the order has no distances, RQ103 if they have another unit."""
     match frame:
         case None:
             return None
         case syntax.Rows(count):
-            return Frame(f"{count} rows", rows=count)
+            return Frame(f"last {count} rows", rows=count)
+        case syntax.Ties():
+            return Frame("all with ties")
         case syntax.Measure():
             ((name, descending), *others) = keys
             require([name], source.facts, span, "running function")
@@ -178,7 +180,7 @@ def _frame(
             if not 0 < length < MAX_LENGTH or length.denominator > 1:
                 message = f"a frame on `{name}` has a whole length above 0 in its unit"
                 raise failure("RQ152", message, frame.span, hint="as in `over last 10 minutes`")
-            return Frame(type_.length_text(length), length=int(length))
+            return Frame(f"last {type_.length_text(length)}", length=int(length))
 
 
 def _new_names(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:

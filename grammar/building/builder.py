@@ -41,6 +41,7 @@ _NODES: dict[str, Callable[..., syntax.Node]] = {
     "compared": syntax.Comparison,
     "wildcard": syntax.Wildcard,
     "rows": syntax.Rows,
+    "ties": syntax.Ties,
     "latest": syntax.Latest,
     "add": syntax.AddAttribute,
     "mapping": syntax.Inverse,

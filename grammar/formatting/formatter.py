@@ -324,7 +324,9 @@ def _part(hole: Hole, value: Any) -> str:
         case syntax.ProjectItem() | syntax.AggregateCall():
             return call_text(value)
         case syntax.Measure() | syntax.Rows():
-            return measure_text(value)
+            return f"last {measure_text(value)}" if hole.rule == "frame" else measure_text(value)
+        case syntax.Ties():
+            return "all with ties"
         case syntax.Node():
             return format_expression(cast("Expression", value))
         case _:

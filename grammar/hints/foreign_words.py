@@ -226,7 +226,7 @@ PLACES = (
     # Parameters of operators.
     Place(accepts="AS", only=True, found=synonyms.AFTER_WINDOWS),
     Place(accepts="AS ZONE", only=True, found=synonyms.AFTER_WINDOWS),
-    Place(accepts="LAST", only=True, found=synonyms.FRAMES),
+    Place(accepts="ALL LAST", only=True, found=synonyms.FRAMES),
     Place(accepts="OVER RSQB", found=synonyms.FRAMES),
     Place(accepts="RSQB", only=True, pairs=synonyms.BEYOND_FRAMES),
     Place(accepts="COMMA ON", lacks="PLUS JOIN", found=synonyms.PARTITIONS),

@@ -61,7 +61,8 @@ FRAMES = by_word(
     {
         "following next future": f"a frame has the tuples up to each one; {_LATER}",
         "rows range groups between preceding current unbounded": "a frame ends with its tuple and comes last, "
-        f"`running[avg(x) as mean per k on ts over last 5 rows](R)`, or last 10 minutes; {_LATER}",
+        "`running[avg(x) as mean per k on ts over last 5 rows](R)`, or last 10 minutes, or all with ties, which is "
+        f"SQL's RANGE; {_LATER}",
         "ignore respect nulls": "`first`, `last`, `nth`, sums and the like leave undefined values out, `lag` does not",
     }
 )

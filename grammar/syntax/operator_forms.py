@@ -25,7 +25,7 @@ _RULES = {
     "Period": "period",
     "Text": "text",
     "Literal": "literal",
-    "Rows | Measure": "frame",
+    "Rows | Measure | Ties": "frame",
     "tuple[str, ...]": "names",
     "tuple[SortKey, ...]": "keys",
     "tuple[Renamed, ...]": "renamings",

@@ -225,21 +225,26 @@ class Rows(Node):
 
 
 @frozen
+class Ties(Node):
+    """`all with ties`."""
+
+
+@frozen
 class Running(OneInput):
     """`running[delta(kwh) as used, sum(n) as total per meter on ts](input)`.
 
     `on`: the attributes of the order, `on at, price desc`. `frame`: the last tuples that the functions see, all without
-    one: `over last 5 rows`, `over last 10 minutes`.
+    one: `over last 5 rows`, `over last 10 minutes`; or all with the tuples of the same place: `over all with ties`.
     """
 
     forms: ClassVar[tuple[str, ...]] = (
         "running[{calls:avg(kwh) as mean, sum(n) as total} [per {per:meter}] on {on:ts} "
-        "[over last {frame:5 rows}]](R)",
+        "[over {frame:last 5 rows}]](R)",
     )
     calls: tuple[AggregateCall | ProjectItem, ...]
     per: tuple[str, ...]
     on: tuple[SortKey, ...]
-    frame: Rows | Measure | None
+    frame: Rows | Measure | Ties | None
     input: Relation
 
 

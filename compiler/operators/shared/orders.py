@@ -20,12 +20,18 @@ MAX_LENGTH = 2**62
 class Frame:
     """The last tuples up to each that functions see: so many, or those of a length on the axis of the order.
 
-    A length ends with the tuple and its ties, and begins with the value a length before.
+    A length ends with the tuple and its ties, and begins with the value a length before. Without either, they see all
+    up to the tuple and its ties.
     """
 
     text: str = field(kw_only=False)
     rows: int | None = None
     length: int | None = None
+
+    @property
+    def begins(self) -> bool:
+        """True if it leaves tuples out."""
+        return self.rows is not None or self.length is not None
 
 
 def from_first(box: Mapping[str, Tree], keys: Sequence[Key], universe: Universe) -> Iterator[Box]:

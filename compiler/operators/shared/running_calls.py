@@ -138,10 +138,10 @@ def check_call(call: Call, types: Mapping[str, Type], frame: Frame | None, of: S
 
 def _check_frame(call: Call, frame: Frame, span: Span | None) -> None:
     """Raises RQ152 if a function has no frame."""
-    if call.function in _FRAMED or (frame.length is None and call.function in _ENDS):
+    if call.function in _FRAMED or (frame.rows is not None and call.function in _ENDS):
         return
     if call.function in _ENDS:
-        message = f"{call.function} has a frame of rows, not of a length: ties have no order in it"
+        message = f"{call.function} has a frame of rows, and no other: ties have no order in it"
         raise failure("RQ152", message, span, hint=f"`{_usage(call.function)}` over `last 5 rows`")
     usage = f"running[{_usage(call.function)} as y on ts](running[...](R))"
     hint = f"another `running` without `over` computes it: `{usage}`"

@@ -128,6 +128,9 @@ class Running(Node):
         frame, axis = self.operator.frame, self.operator.axis
         if frame is None:
             return rows[:count]
+        if not frame.begins:
+            tie = key_of(rows[count - 1], self.operator.ordered_by)
+            return rows[:count] + [r for r in rows[count:] if key_of(r, self.operator.ordered_by) == tie]
         if frame.rows is not None:
             return rows[max(count - frame.rows, 0) : count]
         times = [(control(row[axis]), row) for row in rows if axis in row]
@@ -204,7 +207,8 @@ class Running(Node):
             return super().state_has(attribute, region, inputs)
         call = self.operator.calls[attribute]
         types, last = inputs[0].types, self.operator.kept(attribute)
-        is_short = call.function in LAST or self.operator.frame is not None
+        frame = self.operator.frame
+        is_short = call.function in LAST or (frame is not None and frame.begins)
         kept = [rows[-last:] if is_short else rows for rows in self.passed.values()]
         if self.operator.length is not None:
             gone = self.operator.outlived(inputs[0])

@@ -220,6 +220,10 @@ def _computed(
     in_order = Window.partitionBy(*partition_keys(operator.per, types)).orderBy(*by)
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     frame = so_far
+    if operator.frame is not None and not operator.frame.begins:
+        with_ties = Window.partitionBy(*partition_keys(operator.per, types))
+        with_ties = with_ties.orderBy(F.col(_IS_NEW), *_in_order(operator, types))
+        frame = with_ties.rangeBetween(Window.unboundedPreceding, Window.currentRow)
     if operator.frame is None:
         rows = _with_readings(operator, rows, types, in_order, so_far)
         rows = _with_places(operator, rows, types, in_order, so_far)
@@ -246,7 +250,7 @@ def _computed(
                 made[_of_frame(operator, name)] = F.first(part, ignorenulls=True).over(frame)
             case "last":
                 made[_of_frame(operator, name)] = F.last(part, ignorenulls=True).over(frame)
-            case _ if type_ == DOUBLE and operator.frame is not None and is_connect(rows):
+            case _ if type_ == DOUBLE and _leaves_out(operator) and is_connect(rows):
                 made[_of_frame(operator, name)] = _added_up(part, frame)
             case _:
                 made[_of_frame(operator, name)] = F.sum(part).over(frame)
@@ -271,8 +275,13 @@ def _added_up(value: Column, frame: WindowSpec) -> Column:
 
 
 def _of_frame(operator: Running, name: str) -> str:
-    """Returns the column of a partial result over the tuples of a frame; state keeps that of each tuple."""
-    return name if operator.frame is None else f"{name}$frame"
+    """Returns the column of a partial result over the tuples of a frame; state keeps that of each tuple, if some leave
+    the frame."""
+    return f"{name}$frame" if _leaves_out(operator) else name
+
+
+def _leaves_out(operator: Running) -> bool:
+    return operator.frame is not None and operator.frame.begins
 
 
 def _in_order(operator: Running, types: Mapping[str, Type]) -> list[Column]:

@@ -15,6 +15,7 @@ from cedilla.grammar.formatting.expression_formatter import (
     quote,
     unit_text,
 )
+from cedilla.grammar.syntax.change_policy import KINDS, ChangePolicy
 from cedilla.grammar.syntax.connectives import Connective, connected, terms
 from cedilla.grammar.syntax.operator_forms import FORMS, Form, Hole
 from cedilla.grammar.syntax.settings import SETTINGS
@@ -137,7 +138,7 @@ FILLED: dict[str, st.SearchStrategy[object]] = {
     "str | tuple[str, str]": NAMES | st.tuples(NAMES, NAMES),
     "Measure": MEASURES,
     "Period": PERIODS,
-    "Rows | Measure": MEASURES | make(syntax.Rows, COUNTS),
+    "Rows | Measure | Ties": MEASURES | make(syntax.Rows, COUNTS) | make(syntax.Ties),
     "Text": STRINGS,
     "Literal": LITERALS,
     "tuple[str, ...]": SCHEMES,
@@ -253,9 +254,22 @@ STATEMENTS = (
         STRINGS,
         *(st.just(default) for default in ((), None, None, None, (), None, False, False, (), ())),
         optional(STRINGS),
+        st.none(),
+        several(make(syntax.Unfold, st.sampled_from(["element", "entry", "text"]), STRINGS), 0),
     )
-    | st.sampled_from([*SETTING_VALUES, ("changes", "allow {}"), ("changes", "allow {-, unit(p, t)}")]).map(
-        lambda setting: syntax.Setting(*setting, span=HERE)
+    | make(
+        syntax.StreamDeclaration,
+        st.sampled_from(["stream", "table"]),
+        NAMES,
+        several(DECLARED),
+        st.just("json"),
+        STRINGS,
+        *(st.just(default) for default in ((), None, None, None, (), None, False, False, (), (), None)),
+        make(syntax.Changes, st.just("debezium"), st.just(()) | SCHEMES, optional(SCHEMES)),
+    )
+    | st.sampled_from(SETTING_VALUES).map(lambda setting: syntax.Setting(*setting, span=HERE))
+    | st.dictionaries(st.sampled_from(KINDS), st.none() | SCHEMES.map(frozenset)).map(
+        lambda kinds: syntax.Setting("changes", str(ChangePolicy(kinds)), span=HERE)
     )
     | make(
         syntax.OperatorDeclaration,

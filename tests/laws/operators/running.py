@@ -16,13 +16,15 @@ from tests.laws.edges import result_of
 CERTAIN = (
     "running[dense_rank() as level on x desc, k]"
     "(running[sum(x) as total, lag(x) as before, lag(x, 2) as two_before, rank() as place per k on x]"
-    "(running[count() as n per k on x over last 1](running[sum(x) as sum_of_two per k on x over last 2 rows](r))))",
+    "(running[count() as n per k on x over last 1]"
+    "(running[sum(x) as shared per k on x over all with ties]"
+    "(running[sum(x) as sum_of_two per k on x over last 2 rows](r)))))",
     False,
 )
 SAFE = (
     "running[last(v) as latest on ts, k over last 3 rows]"
     "(running[lag(v) as before, sum(v) as total per k on ts, v desc]"
-    "(running[sum(v) as lately per k on ts over last 10](c)))"
+    "(running[sum(v) as lately per k on ts over last 10](running[max(v) as most on ts over all with ties](c))))"
 )
 
 _OF_FRAMES = ("count(", "sum(", "avg(", "min(", "max(")
@@ -55,11 +57,14 @@ def text(
     rows = rng.choice([1, 2, 3, 5]) if rng.random() < 0.4 else None
     if rows is not None:
         calls = [call for call in calls if call.startswith((*_OF_FRAMES, "first", "last"))]
+    with_ties = rows is None and rng.random() < 0.25
+    if with_ties:
+        calls = [call for call in calls if call.startswith(_OF_FRAMES)]
     order = [f"{on}{rng.choice(['', '', ' desc'])}"]
     if rng.random() < 0.3 and (others := [name for name in types if name != on]):
         order.append(f"{rng.choice(others)}{rng.choice(['', ' desc'])}")
     chosen = ", ".join(rng.sample(calls, rng.randint(1, 4)))
-    frame = "" if rows is None else f" over last {rows} rows"
+    frame = " over all with ties" if with_ties else "" if rows is None else f" over last {rows} rows"
     return f"running[{chosen}{per} on {', '.join(order)}{frame}]({input})"
 
 
@@ -78,8 +83,15 @@ def meaning(operator: Any, rows: Sequence[Row]) -> list[Row]:
         if operator.frame is not None and operator.frame.length is not None:
             seen_by = _within(operator, row, [o for o in ordered if key_of(o, operator.per) == key])
         else:
-            seen_by = [other for other in ordered[: position + 1] if key_of(other, operator.per) == key]
-            seen_by = seen_by[-operator.frame.rows :] if operator.frame is not None else seen_by
+            of_key = [o for o in ordered if key_of(o, operator.per) == key]
+            count = sum(key_of(other, operator.per) == key for other in ordered[: position + 1])
+            seen_by = of_key[:count]
+            if operator.frame is not None and operator.frame.rows is not None:
+                seen_by = seen_by[-operator.frame.rows :]
+            elif operator.frame is not None:
+                names_of_ties = [name for name, _ in operator.on]
+                tie = key_of(row, names_of_ties)
+                seen_by = seen_by + [o for o in of_key[count:] if key_of(o, names_of_ties) == tie]
         names_of_order, calls = [name for name, _ in operator.on], operator.calls.items() if seen_by else ()
         results = {name: _result(call, seen_by, names_of_order) for name, call in calls}
         out.append({**row, **{name: value for name, value in results.items() if value is not None}})
