@@ -149,17 +149,28 @@ StatisticsByFile = Mapping[int, FileStatistics]
 
 
 @frozen(eq=False)
+class Unplaced:
+    """A scan that reads only columns that are used, and has null in place of positions. `rows`: returns the rows.
+    `check`: raises an error, after the jobs, if they may have missed some."""
+
+    rows: Callable[[], DataFrame]
+    check: Callable[[], None]
+
+
+@frozen(eq=False)
 class Batch:
     """The tuples of some files, read once. `rows`: as `Format.tuples` returns them; an Arrow table if they are few.
     `statistics`: those of each file; `None` unless every file has them. `kept`: what the rows need in memory.
     `members`: counts the values of fields, which another thread may do. `narrowed`: returns the rows again, only those
-    that satisfy conditions on texts, each given as its field and SQL over the field; `None` if that saves nothing."""
+    that satisfy conditions on texts, each given as its field and SQL over the field; `None` if that saves nothing.
+    `unplaced`: reads the rows again by a scan of the embedded engine; `None` if no such scan reads them."""
 
     rows: pa.Table | DataFrame
     statistics: StatisticsByFile | None = None
     kept: object = None
     members: Callable[[], Members] = dict
     narrowed: Callable[[Conditions], DataFrame] | None = None
+    unplaced: Unplaced | None = None
 
 
 class Format(ABC):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST, Type, column
 from cedilla.compiler.expressions.units.altered_decimals import decoded_sql
-from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions import PARTITION, POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.alternatives import narrowed
 from cedilla.compiler.regions.composition import Bent, affine_of
@@ -82,3 +83,10 @@ def _uncoded(value: str, type_: Type, function: Affine | ValueMapping) -> str:
 def beyond_tests(raw: str, decoded: str) -> Iterable[str]:
     """Returns SQL tests for a value, raw or canonical, that a double cannot keep; null if it is undefined."""
     return (f"abs({value}) >= {LARGEST}D" for value in dict.fromkeys((raw, decoded)))
+
+
+def depends_on_places(state: SourceState) -> bool:
+    """Returns True if the values of a tuple depend on its position, or on the partition of its file."""
+    of_names = state.originals.placed, state.names.placed, state.sentinels.placed, state.swaps.placed
+    trees = (tree for placed in of_names for tree in placed.values())
+    return any({POSITION, PARTITION} & regions.attributes(tree) for tree in trees)

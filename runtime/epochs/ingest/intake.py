@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache, cached_property, partial
 
 import pyarrow as pa
-from attrs import define
+from attrs import define, evolve
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -26,6 +26,7 @@ from cedilla.runtime.connectors.formats.source import (
     Scan,
     StatisticsByFile,
     Types,
+    Unplaced,
 )
 from cedilla.runtime.connectors.records.marker import NEXT_FILE
 from cedilla.runtime.connectors.records.rejections import OF_VALUES, REPLACED
@@ -41,6 +42,7 @@ from cedilla.runtime.engines.spark.spark import observed
 from cedilla.runtime.epochs.ingest.decoding import (
     beyond_tests,
     decoded_value,
+    depends_on_places,
     in_its_place,
     without_sentinels,
 )
@@ -77,7 +79,8 @@ class SourceInput:
     if the driver has parsed them, and all are valid and canonical. `members`: returns the counts of values, after the
     jobs of the epoch. `beats`: the effect of the source's heartbeat. `narrowed`: returns the tuples that satisfy
     conditions on texts, if all tuples are valid and canonical, and that is faster than reading all of them.
-    `late`: what makes tuples late, if a heartbeat does.
+    `late`: what makes tuples late, if a heartbeat does. `unplaced`: a scan of the tuples, if all are valid, and no
+    value depends on a position.
     """
 
     slice: Slice
@@ -91,6 +94,7 @@ class SourceInput:
     beats: Beats = NO_BEATS
     narrowed: Callable[[Conditions], DataFrame] | None = None
     late: LateTuples | None = None
+    unplaced: Unplaced | None = None
 
     @cached_property
     def frame(self) -> DataFrame:
@@ -147,8 +151,8 @@ def read(
             spark, source, state, part, rows, undeclared, around, all_valid=all_valid, late=late, now=now
         )
 
-    def of_conditions(narrow: Callable[[Conditions], DataFrame], conditions: Conditions) -> DataFrame:
-        return canonical(narrow(conditions), all_valid=True)
+    def of_rows(read_rows: Callable[..., DataFrame], *conditions: Conditions) -> DataFrame:
+        return canonical(read_rows(*conditions), all_valid=True)
 
     known_counts, beats = _known_counts(source, part, valid), NO_BEATS
     if source.heartbeat is not None:
@@ -167,11 +171,15 @@ def read(
         region = partial(region_of_tuples, state, valid) if valid else lambda: True
         is_canonical = valid is not None and _is_canonical(state)
         table = batch.rows if is_canonical and isinstance(batch.rows, pa.Table) else None
-        narrowed = partial(of_conditions, batch.narrowed) if is_canonical and batch.narrowed else None
+        narrowed = partial(of_rows, batch.narrowed) if is_canonical and batch.narrowed else None
         late = None
         if source.heartbeat is not None and beats.latest is not None:
             late = LateTuples(spark, source.name, source.heartbeat, state, part.format, beats.latest)
-        return SourceInput(part, has_rows, types, region, rows, counts, table, members, beats, narrowed, late)
+        scan = None if valid is None or depends_on_places(state) else batch.unplaced
+        scan = None if scan is None else evolve(scan, rows=partial(of_rows, scan.rows))
+        return SourceInput(
+            part, has_rows, types, region, rows, counts, table, members, beats, narrowed, late, scan
+        )
 
     if known_counts is not None:
         return result(known_counts.kept > 0, lambda: known_counts)

@@ -75,7 +75,7 @@ class PathKeys:
         return bool(self.types or self.faults)
 
     def batch(self, spark: SparkSession, batch: Batch) -> Batch:
-        """Returns the tuples of a batch with these values; no scan knows conditions on them."""
+        """Returns the tuples of a batch with these values, which no scan knows."""
         rows = in_one_part(spark, batch.rows) if isinstance(batch.rows, pa.Table) else batch.rows
 
         def members() -> Members:
@@ -87,6 +87,7 @@ class PathKeys:
             statistics=None if batch.statistics is None else self._statistics(batch.statistics),
             members=members,
             narrowed=None,
+            unplaced=None,
         )
 
     def frame(self, spark: SparkSession, rows: DataFrame) -> DataFrame:

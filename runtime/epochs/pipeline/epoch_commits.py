@@ -51,6 +51,9 @@ class EpochCommitter:
         """
         waited = time.monotonic()
         wait_all(running.jobs)
+        for part in running.read.values():
+            if part.unplaced is not None:
+                part.unplaced.check()
         computed = time.monotonic()
         opened, number = self.opened, running.record.epoch
         stages = [

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.connectors.formats.parquet.row_groups import is_of_texts
+from cedilla.runtime.connectors.formats.parquet.sail_scans import is_of_sail
 from cedilla.runtime.connectors.formats.sinks.callback import OnEpoch
 from cedilla.runtime.connectors.records.field_names import FieldNames
 from cedilla.runtime.connectors.storage.engine_failures import refusal
@@ -200,11 +201,12 @@ class Executor:
         return evolve(self._cursor, base=self._base, tests_texts=self._tests_texts)
 
     def _step_with_tests(self, files: Listed) -> None:
-        """Does a step; again with tests if a text that is not UTF-8 has failed a job, because tests cost a pass."""
+        """Does a step; again with tests if a text that is not UTF-8 has failed a job, because tests cost a pass. Also
+        again if a scan of the embedded engine has failed, because the tasks of tests know why."""
         try:
             self._step(files)
         except Exception as problem:
-            if self._tests_texts or not is_of_texts(problem):
+            if self._tests_texts or not (is_of_texts(problem) or is_of_sail(problem)):
                 raise
             self._give_up()
             self._tests_texts = True

@@ -333,13 +333,19 @@ class EpochStarter:
                     without[tuple(texts)] = self.spark.range(0).selectExpr(*texts)
                 frames[name] = without[tuple(texts)]
             elif (table := parsed.get(name)) is None:
-                conditions = early_conditions(self.plan, name, types) if part.narrowed is not None else ()
-                tuples = part.narrowed(conditions) if conditions and part.narrowed else part.frame
-                frames[name] = tuples.where(f"{column(REJECT)} IS NULL").selectExpr(*names)
+                rows = self._rows(name, part, states[name])
+                frames[name] = rows.where(f"{column(REJECT)} IS NULL").selectExpr(*names)
             else:
                 frame = in_one_part(self.spark, table)
                 frames[name] = frame.selectExpr(*names) if is_placed else frame
         return frames
+
+    def _rows(self, name: str, part: SourceInput, state: SourceState) -> DataFrame:
+        """Returns the tuples of a source in the way that costs least."""
+        if part.unplaced is not None and name not in self.plan.placed:
+            return part.unplaced.rows()
+        conditions = early_conditions(self.plan, name, state.types) if part.narrowed is not None else ()
+        return part.narrowed(conditions) if conditions and part.narrowed else part.frame
 
     def _encoded(
         self,

@@ -49,7 +49,7 @@ def statistics_of(table: pa.Table, numbers: Iterable[int], types: Types) -> dict
     return by_file
 
 
-_FIRST = 2 * MAX_VALUES
+FIRST = 2 * MAX_VALUES
 """The rows of a column that are counted first. Each later piece has as many rows as all before it."""
 
 
@@ -63,20 +63,20 @@ def members_of(table: pa.Table, counted: Counted) -> Members:
     return {name: value_counts(rows.column(name)) for name in counted.names}
 
 
-def value_counts(column: pa.ChunkedArray) -> dict[Any, int] | None:
+def value_counts(column: pa.ChunkedArray | pa.Array) -> dict[Any, int] | None:
     """Returns the number of rows of each value of a column that is not null; `None` once there are very many values,
     whose other rows are not looked at."""
     return summed(map(_value_counts, _pieces(column)))
 
 
-def _pieces(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
+def _pieces(column: pa.ChunkedArray | pa.Array) -> Iterator[pa.ChunkedArray | pa.Array]:
     begin = 0
     while begin < len(column):
-        yield (piece := column.slice(begin, max(begin, _FIRST)))
+        yield (piece := column.slice(begin, max(begin, FIRST)))
         begin += len(piece)
 
 
-def _value_counts(piece: pa.ChunkedArray) -> dict[Any, int] | None:
+def _value_counts(piece: pa.ChunkedArray | pa.Array) -> dict[Any, int] | None:
     pairs = pc.value_counts(piece)
     if len(pairs) > MAX_VALUES:
         return None

@@ -52,7 +52,8 @@ class Footer:
     `columns`: name -> type. `ranges`: name -> values, if statistics give them. `marked`: the file may contain a marker.
     `problem`: the reason why the file cannot be read, with its `code` and `hint`; the rest is then empty. `groups`: its
     row groups. `has_halves`: it has half floats, so no scan of the engine reads it. `stored`: the names in the file of
-    columns that have another one in the stream, under which `columns` and `ranges` have them.
+    columns that have another one in the stream, under which `columns` and `ranges` have them. `plain`: the columns that
+    Sail reads like Spark.
     """
 
     rows: int = 0
@@ -65,6 +66,7 @@ class Footer:
     groups: tuple[RowGroup, ...] = field(default=(), repr=False)
     has_halves: bool = False
     stored: Mapping[str, str] = {}
+    plain: frozenset[str] = frozenset()
 
     def column(self, name: str) -> str:
         """Returns the name in the file of a column of the stream."""
@@ -151,6 +153,7 @@ def _footer(metadata: Metadata, columns: Mapping[str, Column], names: FieldNames
         groups=row_groups_of(metadata),
         has_halves=has_halves(metadata.schema),
         stored=stored,
+        plain=frozenset(name for name, column in columns.items() if column.is_plain),
     )
 
 

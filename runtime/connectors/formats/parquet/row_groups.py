@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.connectors.formats.lines.tuple_statistics import summed, value_counts
+from cedilla.runtime.connectors.formats.lines.tuple_statistics import FIRST, summed, value_counts
 from cedilla.runtime.connectors.formats.parquet.footers import MARKERS
 from cedilla.runtime.connectors.formats.parquet.types import arrow_of
 from cedilla.runtime.connectors.formats.parts import PartReader
@@ -189,13 +189,18 @@ def values_in(path: str, names: Mapping[str, str], first: int, last: int) -> Mem
         for number, group in enumerate(row_groups_of(file.metadata)):
             low, high = max(first - begin, 0), min(last - begin, group.rows)
             begin += group.rows
-            wanted = [name for name, counts in members.items() if counts is not None]
-            if low >= high or not wanted:
+            own = [names[name] for name, counts in members.items() if counts is not None]
+            if low >= high or not own:
                 continue
-            own = [names[name] for name in wanted]
+            if group.rows > 2 * FIRST:  # a dictionary of all rows costs much where they differ
+                head: pa.RecordBatch = next(
+                    file.iter_batches(FIRST, [number], columns=own, use_threads=False)
+                )
+                own = [column for column in own if value_counts(head.column(column)) is not None]
             rows = file.read_row_group(number, columns=own, use_threads=False).slice(low, high - low)
-            for name in wanted:
-                members[name] = summed((members[name], _of_kinds(value_counts(rows.column(names[name])))))
+            for name, column in names.items():
+                counts = value_counts(rows.column(column)) if column in own else None
+                members[name] = summed((members[name], _of_kinds(counts)))
     return members
 
 

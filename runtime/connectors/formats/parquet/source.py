@@ -44,6 +44,7 @@ from cedilla.runtime.connectors.formats.parquet.row_groups import (
     parts_of,
     values_in,
 )
+from cedilla.runtime.connectors.formats.parquet.sail_scans import Stays, local_paths, of_one_nan
 from cedilla.runtime.connectors.formats.parquet.scan_columns import is_beyond, is_in_range, utf8_only
 from cedilla.runtime.connectors.formats.parquet.types import Unknown, read_as
 from cedilla.runtime.connectors.formats.read_by_spark import ReadBySpark, placed
@@ -65,6 +66,7 @@ from cedilla.runtime.connectors.formats.source import (
     Searched,
     Span,
     Types,
+    Unplaced,
     quoted,
 )
 from cedilla.runtime.connectors.records.field_names import OWN_NAMES, FieldNames
@@ -76,6 +78,7 @@ from cedilla.runtime.connectors.records.rejections import misfit
 from cedilla.runtime.connectors.storage.parquet import ColumnStatistics
 from cedilla.runtime.connectors.storage.stores import is_pattern, is_utf8, scheme_of
 from cedilla.runtime.engines.spark import costs
+from cedilla.runtime.engines.spark.connect import engine_in
 from cedilla.runtime.engines.spark.frames import is_connect, union_by_name
 
 _CACHE_SIZE = 2 * MAX_FILES
@@ -210,7 +213,28 @@ class Parquet(ReadBySpark):
         statistics = None if self._is_tested else self._statistics(spark, files, types)
         members = partial(_members, files, self._footers(spark, files), counted)
         rows = self.tuples(spark, files, types)
-        return Batch(rows, statistics, members=members, narrowed=partial(self._narrowed, spark, files, types))
+        narrowed = partial(self._narrowed, spark, files, types)
+        unplaced = None if statistics is None else self._unplaced(spark, files, types)
+        return Batch(rows, statistics, members=members, narrowed=narrowed, unplaced=unplaced)
+
+    def _unplaced(self, spark: SparkSession, files: Numbered, types: Types) -> Unplaced | None:
+        """Returns a scan of the tuples by Sail; `None` if another engine reads them, or tasks have to."""
+        footers = self._footers(spark, files)
+        paths = local_paths(files, footers, types)
+        if not paths or not any(footer.rows for footer in footers.values()) or engine_in(spark) != "sail":
+            return None
+        groups = [*_groups(footers, lambda _: (*types,))]
+
+        def of_group(group: _Group) -> DataFrame:
+            scan = spark.read.schema(group.stored_schema).parquet(*(paths[n] for n in group.footers))
+            columns = dict(group.columns)
+            values = (_unplaced_value(name, columns.get(name), type_) for name, type_ in types.items())
+            nothing = f"CAST(NULL AS STRING) AS `{CORRUPT}`", f"CAST(NULL AS BIGINT) AS `{POSITION}`"
+            return group.named(scan).selectExpr(*values, *nothing)
+
+        return Unplaced(
+            lambda: reduce(DataFrame.union, map(of_group, groups)), Stays.of(paths.values()).check
+        )
 
     def _narrowed(
         self, spark: SparkSession, files: Numbered, types: Types, conditions: Conditions
@@ -454,6 +478,12 @@ def _members(files: Numbered, footers: Mapping[int, Footer], counted: Counted) -
     with ThreadPoolExecutor(THREADS) as threads, suppress(DiagnosticError, Unreadable):  # the jobs report it
         by_file.extend(threads.map(of_file, footers))
     return {name: summed(of[name] for of in by_file if name in of) for name in counted.names}
+
+
+def _unplaced_value(name: str, kind: DataType | None, type_: Type) -> str:
+    """Returns SQL for the value of an attribute in a scan by Sail. `kind`: that of its column, if there is one."""
+    value, _ = converted(of_one_nan(quoted(name), kind or NullType()), kind or NullType(), type_)
+    return f"{value} AS {quoted(name)}"
 
 
 def _few(spark: SparkSession, rows: Sequence[tuple[object, ...]], **types: str) -> DataFrame:

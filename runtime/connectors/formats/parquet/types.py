@@ -52,10 +52,11 @@ class Settings:
 @frozen
 class Column:
     """A column of a file: its type, `Unknown` if Spark has none for it, and the number of its leaf unless it is
-    nested."""
+    nested. `is_plain`: Sail, too, reads its values as that type."""
 
     kind: DataType
     leaf: int | None
+    is_plain: bool = False
 
 
 class Nanoseconds(DataType):
@@ -144,7 +145,7 @@ class _Kinds:
         kind = self._kind(arrow) or Unknown(str(arrow), _readable_type(_stored(arrow)))
         if isinstance(kind, IntegerType) and pa.types.is_null(_stored(arrow)):
             kind = NullType()  # Spark has the type of numbers that its nulls are stored as
-        return Column(kind, None if pa.types.is_nested(_stored(arrow)) else first)
+        return Column(kind, None if pa.types.is_nested(_stored(arrow)) else first, _is_plain(kind, arrow))
 
     def _inner(self, arrow: pa.DataType) -> DataType | None:
         """Returns the type inside of another one; `None` for nanoseconds, which no scan can read there."""
@@ -165,6 +166,31 @@ class _Kinds:
             return None if element is None else ArrayType(element)
         self._next += 1
         return _leaf(self._schema.column(self._next - 1), self._settings)
+
+
+def _is_plain(kind: DataType, arrow: pa.DataType) -> bool:
+    """Returns True if Sail reads a column as a type that Spark has for it. It takes the types of Arrow that a file may
+    state into account, and refuses some, such as dictionaries."""
+    is_ = pa.types
+    match kind:
+        case ByteType() | ShortType() | IntegerType() | LongType():
+            return is_.is_integer(arrow)
+        case BooleanType():
+            return is_.is_boolean(arrow)
+        case DateType():
+            return is_.is_date32(arrow)
+        case FloatType():
+            return is_.is_float32(arrow)
+        case DoubleType():
+            return is_.is_float64(arrow)
+        case StringType():
+            return is_.is_string(arrow) or is_.is_large_string(arrow) or is_.is_string_view(arrow)
+        case TimestampType() | TimestampNTZType():
+            return is_.is_timestamp(arrow) and arrow.unit in ("ms", "us")
+        case DecimalType():
+            return is_.is_decimal128(arrow)
+        case _:
+            return False
 
 
 def _readable_type(arrow: pa.DataType) -> DataType | None:
