@@ -133,14 +133,16 @@ def alters_of(
     """
     name = change.attribute
     alters: list[Accent] = []
-    for undone, cell in regions.cells(original).items():
-        described = regions.intersection(accent.description, cell)
+    # Of what is described alone: many other tuples may have other functions.
+    for undone, described in regions.cells(regions.restricted(original, accent.description)).items():
+        if undone is False:
+            continue
         if not isinstance(undone, Affine | Power):
             if is_anywhere(described):
                 raise bent_unit(name, accent.span)
             continue
         function = after(change.function, undone)
-        if function.is_identity or described is False:
+        if function.is_identity:
             continue
         if name in regions.attributes(described):
             why = f"which unit `{name}` is in depends on `{name}` itself"

@@ -407,10 +407,11 @@ def test_what_a_function_did_not_take_is_read_as_before_once_it_is_undone(forth:
 
 
 @pytest.mark.rest
-def test_an_accent_for_one_device_costs_the_same_after_many() -> None:
-    """A fleet turns the sign of each device by an accent of its own."""
-    plan = compile_query('stream r(s: int, p: double) from json "r"; emit r to json "out";').plan
-    lines = [MarkerLine("accent", f"[[s = {s}, alter(p, y -> -y)]]", s) for s in range(410)]
+@pytest.mark.parametrize("change", ["alter(p, y -> -y)", "unit(p, kPa)"])
+def test_an_accent_for_one_device_costs_the_same_after_many(change: str) -> None:
+    """A fleet turns the sign, or changes the unit, of each device by an accent of its own."""
+    plan = compile_query('stream r(s: int, p: double unit Pa) from json "r"; emit r to json "out";').plan
+    lines = [MarkerLine("accent", f"[[s = {s}, {change}]]", s) for s in range(410)]
 
     def work(before: int) -> int:
         states = advance(plan, starting_states(plan), {"r": lines[:before]}).states
