@@ -31,9 +31,11 @@ def without_newcomer(items: Items) -> Items:
     ]
 
 
-def random_case(rng: Random, size: int, length: int) -> tuple[World, Plan, Items, int]:
+def random_case(
+    rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL
+) -> tuple[World, Plan, Items, int]:
     """A query, its plan when the fleet had two members, a valid stream, and after how many items the third comes."""
-    made = world(rng, size, ALL)
+    made = world(rng, size, kinds)
     small = compile_query(before(made)).plan
     items = accepted(made.plan, stream(rng, length))
     bound = rng.randint(0, len(items))
