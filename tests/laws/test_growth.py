@@ -100,7 +100,8 @@ def check_empty_groups(rng: Random, size: int, length: int) -> str:
     try:
         whole = run(small, [[item] for item in items])
     except DiagnosticError as error:
-        assert [diagnostic.code for diagnostic in error.diagnostics] == ["RQ222"], context
+        if [diagnostic.code for diagnostic in error.diagnostics] != ["RQ222"]:
+            raise
         return "refused"
     initial = first_attributes(small.start[made.plan.emits[0].relation])
     for ran in (whole, run(small, cut(rng, items), purge=False), run(small, [items])):

@@ -154,6 +154,22 @@ def test_the_order_of_names_is_no_edit() -> None:
     assert rows[0] == {"k": 1, "total": 2.0, "n": 1}
 
 
+def test_other_times_of_groups_without_tuples_are_an_edit_and_another_name_of_their_windows_is_none() -> None:
+    text = """
+    stream r(ts: long, k: int in {1, 2}) from json "r" punctuated on ts;
+    hours := window[60 on ts as w](r);
+    counts := aggregate[count() as n by w, k complete from 0](hours);
+    emit counts to json "counts";
+    """
+    reference = ran(
+        compile_query(text).plan, [("r", {"ts": 61, "k": 1}), ("r", {"$punctuation": "[ts < 60]"})]
+    )
+    assert edited(reference, text.replace("hours", "minutes"))[0].effect == "at once"
+    changes, _ = edited(reference, text.replace("from 0", "from 0 to 600"))
+    assert changes.effect == "continues after"
+    assert "complete from 0 → 0 to 600" in str(changes)
+
+
 def test_what_a_sort_has_closed_contradicts_no_edit() -> None:
     """Between two whole numbers lies nothing, until an Alter: the sort did not know any more what it had closed, and
     `plan` took its output's punctuations for broken by the same relation."""

@@ -76,6 +76,36 @@ def test_every_function_in_whatever_epochs_its_tuples_come(
 
 
 @pytest.mark.rest
+@pytest.mark.parametrize("parts", [4, 1])
+def test_every_function_of_no_tuple(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: int
+) -> None:
+    """Partial results of no tuple are merged with those of all functions, and alone they give counts of 0."""
+    monkeypatch.setattr(costs, "SEGMENTS", 2)
+    text = (
+        HEAD
+        + f"""
+    w := window[12 on ts as wid](r);
+    out := aggregate[{ALL_CALLS} by wid, s complete from -12 to 48](w);
+    usual := aggregate[{ALL_CALLS} by wid, s](w);
+    emit out to json "o";
+    emit usual to json "u";
+    """
+    )
+    run = output_of(spark, tmp_path, text, parts, aggregated_stream())
+    completed, usual = (
+        {(row["wid"], row["s"]): row for row in decode(run.output(name))} for name in ("out", "usual")
+    )
+    assert set(completed) == {(wid, s) for wid in range(-1, 4) for s in (1, 2)}
+    assert set(usual) == {(wid, s) for wid in (0, 1) for s in (1, 2)}
+    counts = {name: 0 for call, name in NAMES.items() if call.startswith("count")}
+    for (wid, s), row in completed.items():
+        expected = usual.get((wid, s), {"wid": wid, "s": s, **counts})
+        assert row.keys() == expected.keys()
+        assert all(same(row[name], expected[name]) for name in row), (row, expected)
+
+
+@pytest.mark.rest
 @pytest.mark.parametrize("parts", tiered([4, 10, 1]))
 def test_every_function_over_overlapping_windows_by_their_panes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: int
