@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # What an installation compiles, if there is a compiler: see setup.py.
-EXTENSION := runtime/connectors/formats/jsonl/alike.c
+EXTENSIONS := runtime/connectors/formats/jsonl/alike.c runtime/connectors/topics/batches.c
 
 JAVA = $(BIN)/python -m cedilla.runtime.engines.spark.java
 # Installs Java into .java where no Java 17 or newer is found. WITHOUT_JAVA=1: installs none.
@@ -157,7 +157,7 @@ build/classes.jsa: .venv/dev.stamp
 	@$(ENSURE_JAVA)
 	$(WITH_JAVA) $(BIN)/python -m cedilla.runtime.epochs.pipeline.class_archive $@
 
-.venv/cdc.stamp .venv/demo.stamp .venv/dev.stamp .venv/sail.stamp .venv/site.stamp: .venv/%.stamp: pyproject.toml setup.py $(EXTENSION) | .venv/created.stamp
+.venv/cdc.stamp .venv/demo.stamp .venv/dev.stamp .venv/sail.stamp .venv/site.stamp: .venv/%.stamp: pyproject.toml setup.py $(EXTENSIONS) | .venv/created.stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@
 

@@ -1,4 +1,4 @@
-"""Gives the package its description, README.md, whose links and pictures lead to the repository, and its extension.
+"""Gives the package its description, README.md, whose links and pictures lead to the repository, and its extensions.
 
 All else is in pyproject.toml.
 """
@@ -32,17 +32,20 @@ def absolute(markdown: str, repository: str) -> str:
 if __name__ == "__main__":
     from setuptools import Extension, setup  # which Python has not since 3.12
 
-    jsonl = "runtime/connectors/formats/jsonl"
-    reader = Extension(
-        f"cedilla.{jsonl.replace('/', '.')}._alike",
-        [f"{jsonl}/alike.c"],
-        py_limited_api=True,
-        optional=True,  # without a compiler `pyarrow.json` reads
-    )
+    sources = ["formats/jsonl/alike.c", "topics/batches.c"]
+    extensions = [
+        Extension(
+            f"cedilla.runtime.connectors.{folder.replace('/', '.')}._{file.removesuffix('.c')}",
+            [f"runtime/connectors/{folder}/{file}"],
+            py_limited_api=True,
+            optional=True,  # without a compiler slower code does the same
+        )
+        for folder, _, file in (source.rpartition("/") for source in sources)
+    ]
     readme = (HERE / "README.md").read_text("utf-8")
     setup(
         long_description=absolute(readme, PROJECT["urls"]["Repository"]),
         long_description_content_type="text/markdown",
-        ext_modules=[reader],
+        ext_modules=extensions,
         options={"bdist_wheel": {"py_limited_api": "cp311"}},
     )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import compress, pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,9 @@ from attrs import define, field
 from cedilla.compiler.plan.record_fields import RecordField
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.connectors.records.marker_files import MARKED_LINE
-from cedilla.runtime.connectors.records.record_files import RecordFile, one_line
+from cedilla.runtime.connectors.records.record_files import RecordFile
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
+from cedilla.runtime.connectors.topics.batch_client import BatchClient
 from cedilla.runtime.connectors.topics.imported_schemas import ImportedSchemas
 from cedilla.runtime.connectors.topics.kafka_client import (
     READER,
@@ -31,7 +29,13 @@ from cedilla.runtime.connectors.topics.kafka_client import (
     partitions_of,
     refused,
 )
-from cedilla.runtime.connectors.topics.record_lines import has_frames, with_fields, without_frames
+from cedilla.runtime.connectors.topics.record_runs import (
+    MessageClient,
+    PendingRecords,
+    Problem,
+    RecordClient,
+    Run,
+)
 from cedilla.runtime.connectors.topics.registry import FramedRecords
 
 _CONSUMED_AT_ONCE = 10_000
@@ -51,50 +55,6 @@ _OWN = {
     "fetch.queue.backoff.ms": 10,
     "queued.max.messages.kbytes": 65536,
 }
-
-
-@define
-class _Records:
-    """The records of a partition that are not in a file yet: texts of some lines each, and the offsets of the lines."""
-
-    texts: list[bytes] = field(factory=list[bytes])
-    offsets: list[Sequence[int]] = field(factory=list[Sequence[int]])
-
-    def add(self, values: Sequence[Any], offsets: Sequence[int]) -> int:
-        """Adds records: a value, or `None`, for each offset. Returns the number of bytes."""
-        lines = [value for value in values if value is not None] if None in values else values
-        if len(lines) < len(values):
-            offsets = [offset for value, offset in zip(values, offsets, strict=True) if value is not None]
-        if not lines:
-            return 0
-        text = b"\n".join(lines)
-        if has_frames(text):
-            lines = without_frames(lines)
-            text = b"\n".join(lines)
-        if MARKED_LINE in text:  # provisional rows of another query are not part of its output
-            read = [not line.startswith(MARKED_LINE) for line in lines]
-            if not any(read):
-                return 0
-            lines, offsets = [*compress(lines, read)], [*compress(offsets, read)]
-            text = b"\n".join(lines)
-        if text.count(b"\n") != len(lines) - 1 or b"\r" in text:
-            text = b"\n".join(map(one_line, lines))
-        self.texts.append(text)
-        self.offsets.append(offsets)
-        return len(text)
-
-    def gaps(self, begin: int) -> np.ndarray | None:
-        """Returns the offset of each line, `None` where they count up from `begin`."""
-        if all(
-            isinstance(offsets, range) and offsets[0] == after
-            for offsets, after in zip(self.offsets, self._ends(begin), strict=False)
-        ):
-            return None
-        return np.concatenate([np.asarray(offsets, np.int64) for offsets in self.offsets])
-
-    def _ends(self, begin: int) -> Iterator[int]:
-        yield begin
-        yield from (offsets[-1] + 1 for offsets in self.offsets)
 
 
 @define(eq=False)
@@ -129,17 +89,23 @@ class TopicReader:
     partitions: int = field(init=False)
     identity: str = field(init=False, default="")
     _consumer: Any = field(init=False)
+    """Answers questions about the topic."""
+    _records: RecordClient = field(init=False)
     _assigned: set[int] = field(init=False, factory=set[int])
     _ended: set[int] = field(init=False, factory=set[int])
     _state: TopicState = field(init=False)
     _is_noted: bool = field(init=False, default=False)
     _failure: DiagnosticError | None = field(init=False, default=None)
     _written_at: int = field(init=False, default=0)
-    _pending: dict[int, _Records] = field(init=False, factory=dict[int, _Records])
+    _pending: dict[int, PendingRecords] = field(init=False, factory=dict[int, PendingRecords])
 
     def __attrs_post_init__(self) -> None:
         """Connects. Raises `DiagnosticError`: RQ442, RQ443, RQ444, RQ445 if the topic does not exist, RQ504."""
         self._consumer = made("Consumer", self.topic.servers, _OWN)
+        of_values = not self.fields and self.frames is None and self.imported is None
+        self._records = (of_values and BatchClient.of(self.topic, _OWN)) or MessageClient(
+            self.topic, self._consumer, self.fields, self.frames, self.imported
+        )
         self._state = TopicState(self.topic, self._use, self.seconds)
         self.look()
 
@@ -209,10 +175,8 @@ class TopicReader:
             self.goals.setdefault(partition, high)
         if (before := max(self.offsets, default=-1) + 1) > self.partitions:
             raise self._another(f"has {self.partitions} partitions, of {before}")
-        kind = library().TopicPartition
         if ends:
-            parts = [kind(self.topic.name, p, self.offsets[p]) for p in ends]
-            asked(self.topic.servers, lambda: self._consumer.incremental_assign(parts))
+            self._records.assign({partition: self.offsets[partition] for partition in ends})
             self._assigned |= ends.keys()
 
     def _ends(self, partition: int) -> tuple[int, int]:
@@ -224,14 +188,10 @@ class TopicReader:
     @property
     def ends(self) -> dict[int, int]:
         """The end offset of each partition, by the last answers of the brokers: it asks nothing."""
-        return {partition: max(at, self._last_end(partition)) for partition, at in self.offsets.items()}
-
-    def _last_end(self, partition: int) -> int:
-        part = library().TopicPartition(self.topic.name, partition)
-        _, high = asked(
-            self.topic.servers, lambda: self._consumer.get_watermark_offsets(part, cached=True)
-        ) or (0, 0)
-        return max(high, self.goals.get(partition, 0))
+        return {
+            partition: max(at, self._records.last_end(partition), self.goals.get(partition, 0))
+            for partition, at in self.offsets.items()
+        }
 
     def _another(self, why: str) -> DiagnosticError:
         message = f"the topic `{self.topic.name}` of stream `{self.source}` {why}"
@@ -268,58 +228,37 @@ class TopicReader:
         begun, before = time.monotonic(), dict(self.offsets)
         while count < self.most and size < MAX_BYTES and not (count >= _URGENT_RECORDS and is_urgent()):
             wanted = min(_CONSUMED_AT_ONCE, self.most - count)
-            consume = partial(self._consumer.consume, wanted, _IDLE_SECONDS)
-            messages = asked(self.topic.servers, consume)
+            got, is_idle = 0, bool(count)
             try:
-                got, length = self._take(messages)
+                for taken in self._records.take(wanted, _IDLE_SECONDS):
+                    got += len(taken.offsets) if isinstance(taken, Run) else 0
+                    size, is_idle = size + self._add(taken), False
             except DiagnosticError as failure_:
                 if not self._pending:
                     raise
                 self._failure = failure_
                 break
-            count, size = count + got, size + length
+            count += got
             seconds = time.monotonic() - begun
-            is_slow = seconds > _SLOW_SECONDS and len(messages) < wanted
-            is_idle = count and not messages
+            is_slow = seconds > _SLOW_SECONDS and got < wanted
             if is_idle or self._assigned <= self._ended or is_slow or seconds > _MAX_SECONDS:
                 break
         return [f for partition in sorted(self._pending) for f in self._write(partition, before[partition])]
 
-    def _take(self, messages: list[Any]) -> tuple[int, int]:
-        """Adds messages to the pending records, in three calls a record. Returns the numbers of records and bytes."""
-        kind, errors = library().Message, list[Any]()
-        if any(map(kind.error, messages)):
-            errors = [m for m in messages if m.error() is not None]
-            messages = [m for m in messages if m.error() is None]
-        partitions = list(map(kind.partition, messages))
-        values = None if self.frames is None else self.frames.lines(messages)
-        if self.fields:
-            values = with_fields(messages, self.fields, values)
-        elif values is None:
-            values = list(map(kind.value, messages))
-        cuts = [0, *(np.flatnonzero(np.diff(partitions)) + 1).tolist(), len(messages)] if messages else []
-        size = 0
-        for begin, end in pairwise(cuts):
-            partition = partitions[begin]
-            first, last = messages[begin].offset(), messages[end - 1].offset()
-            offsets: Sequence[int] = range(first, last + 1)
-            if len(offsets) != end - begin:
-                offsets = list(map(kind.offset, messages[begin:end]))
-            self._ended.discard(partition)
-            lines: Sequence[bytes | None] = values[begin:end]
-            if self.imported is not None:
-                lines, offsets = self.imported.lines(messages[begin:end], lines, offsets, partition)
-            size += self._pending.setdefault(partition, _Records()).add(lines, offsets)
-            self.offsets[partition] = last + 1
-        for message in errors:
-            self._handle_error(message)
-        return len(messages), size
+    def _add(self, taken: Run | Problem) -> int:
+        """Adds records to those that are not in a file yet. Returns the number of bytes."""
+        if isinstance(taken, Problem):
+            self._handle_error(taken)
+            return 0
+        self._ended.discard(taken.partition)
+        self.offsets[taken.partition] = taken.end
+        return self._pending.setdefault(taken.partition, PendingRecords()).add(taken)
 
-    def _handle_error(self, message: Any) -> None:
+    def _handle_error(self, problem: Problem) -> None:
         """Notes the end of a partition or a gap; raises what the client does not mend by itself."""
-        errors, error, partition = library().KafkaError, message.error(), message.partition()
+        errors, error, partition = library().KafkaError, problem.error, problem.partition
         if error.code() == errors._PARTITION_EOF:
-            if message.offset() >= self.offsets[partition]:  # else a record came after it
+            if problem.offset >= self.offsets[partition]:  # else a record came after it
                 self._ended.add(partition)
         elif error.code() in (errors._AUTO_OFFSET_RESET, errors.OFFSET_OUT_OF_RANGE):
             low, high = self._ends(partition)
@@ -328,8 +267,7 @@ class TopicReader:
                 raise self._another(f"ends at offset {high} of partition {partition}, before {at}")
             self._gap(partition, at, low)
             self.offsets[partition] = low
-            part = library().TopicPartition(self.topic.name, partition, low)
-            asked(self.topic.servers, lambda: self._consumer.seek(part))
+            self._records.seek(partition, low)
         elif error.code() in (errors.UNKNOWN_TOPIC_OR_PART, errors._UNKNOWN_PARTITION, errors._UNKNOWN_TOPIC):
             raise missing(self.topic, self._use, errors(errors.UNKNOWN_TOPIC_OR_PART))
         elif error.fatal() or not (error.retriable() or error.code() in _passing(errors)):
@@ -343,9 +281,10 @@ class TopicReader:
         pending = self._pending.pop(partition)
         text = b"\n".join([*pending.texts, b""]) or b"\n"
         offsets, line, start = pending.gaps(begin), 0, 0
-        for end in [*_ends_of_markers(text), len(text)]:
+        cuts = [end for end in _ends_of_markers(pending.texts) if end < len(text)]
+        for end in [*cuts, len(text)]:
             piece = text[start:end]
-            count = piece.count(b"\n")
+            count = pending.lines - line if end == len(text) else piece.count(b"\n")
             last = line + count - 1
             if offsets is not None and end < len(text) and offsets[last] == offsets[last + 1]:
                 continue  # an accent of a schema stays with the record that it precedes
@@ -369,14 +308,20 @@ class TopicReader:
         return FoundFile(self.files.absolute(path), self._written_at, len(text))
 
 
-def _ends_of_markers(text: bytes) -> list[int]:
-    """Returns the ends of the lines with markers, without the last line; nothing where there are many."""
-    ends: list[int] = []
-    at = text.find(_MARKER)
-    while at >= 0 and len(ends) <= _MAX_CUTS:
-        ends.append(text.find(b"\n", at) + 1)
-        at = text.find(_MARKER, ends[-1])
-    return [end for end in ends if end < len(text)] if len(ends) <= _MAX_CUTS else []
+def _ends_of_markers(texts: Iterable[bytes]) -> list[int]:
+    """Returns the ends of lines with markers in texts of some lines each, as if they were one text; nothing where there
+    are many."""
+    ends, start = list[int](), 0
+    for text in texts:
+        at = text.find(_MARKER) if b"$" in text else -1  # to look for one byte takes a tenth
+        while at >= 0:
+            end = text.find(b"\n", at) + 1 or len(text) + 1
+            ends.append(start + end)
+            if len(ends) > _MAX_CUTS:
+                return []
+            at = text.find(_MARKER, end)
+        start += len(text) + 1
+    return ends
 
 
 def _passing(errors: Any) -> Iterable[int]:

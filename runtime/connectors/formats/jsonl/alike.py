@@ -8,12 +8,9 @@ be strings without escapes, or numbers, booleans and nulls of JSON. Other lines 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from itertools import accumulate, chain, pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,20 +26,10 @@ from cedilla.runtime.connectors.formats.lines.batches import (
 )
 from cedilla.runtime.connectors.formats.lines.blocks import Places
 from cedilla.runtime.connectors.records.arrow_types import arrow_type
+from cedilla.runtime.connectors.records.compiled import are_wanted, extension
 
-
-def _extension() -> Any:
-    """Returns the compiled reader; `None` without a compiler."""
-    try:
-        return import_module("cedilla.runtime.connectors.formats.jsonl._alike")
-    except ImportError:
-        return None
-
-
-_alike = _extension()
-WITHOUT = "CEDILLA_WITHOUT_EXTENSION"
-"""The environment variable that makes a run parse lines as it does without a compiler."""
-IS_THERE = _alike is not None and not os.environ.get(WITHOUT)
+_alike = extension("formats.jsonl._alike")
+IS_THERE = _alike is not None and are_wanted()
 """True if lines that are written alike are read here."""
 
 _PAIR = re.compile(rb'("([^"\\\0-\x1f]*)" *: *)(?:"[^"]*"|-?[0-9][0-9.eE+-]*|true|false|null)')

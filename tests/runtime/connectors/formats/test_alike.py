@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 import subprocess
-import sysconfig
 from datetime import date
 from decimal import Decimal
 from importlib.util import find_spec, module_from_spec
@@ -20,7 +18,9 @@ from cedilla.compiler.expressions.types.versions import key_of
 from cedilla.runtime.connectors.formats.jsonl import alike
 from cedilla.runtime.connectors.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.connectors.formats.lines.blocks import Block
+from cedilla.runtime.connectors.records.compiled import WITHOUT
 from tests.kit import ROOT
+from tests.kit.compiler import has_compiler
 from tests.kit.seeds import soak_seeds
 from tests.kit.tiers import tiered
 
@@ -188,12 +188,6 @@ def test_doubles_with_all_their_digits_make_their_columns_texts_once() -> None:
 # --- the extension --------------------------------------------------------------------------------------------
 
 
-def has_compiler() -> bool:
-    compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
-    header = Path(sysconfig.get_path("include"), "Python.h")
-    return shutil.which(compiler) is not None and header.exists()
-
-
 def test_the_extension_is_there_where_there_is_a_compiler() -> None:
     assert has_compiler() == is_built()
 
@@ -202,7 +196,7 @@ def test_the_extension_is_there_where_there_is_a_compiler() -> None:
 def test_an_environment_variable_leaves_the_extension_out(
     is_left_out: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(alike.WITHOUT, "1" if is_left_out else "")
+    monkeypatch.setenv(WITHOUT, "1" if is_left_out else "")
     spec = find_spec(alike.__name__)
     assert spec is not None
     assert spec.loader is not None

@@ -33,6 +33,7 @@ from cedilla.runtime.connectors.records.record_files import (
     record_of,
 )
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
+from cedilla.runtime.connectors.topics.batch_client import BatchClient
 from cedilla.runtime.connectors.topics.fetch_process import FetchProcess
 from cedilla.runtime.connectors.topics.fetch_protocol import Answer, Position, TopicSubscription
 from cedilla.runtime.connectors.topics.kafka_client import TopicState, library, settings
@@ -402,6 +403,7 @@ def test_files_have_the_records_and_where_any_are_missing_their_offsets(
     monkeypatch.setattr("cedilla.runtime.connectors.topics.topic_reader.partitions_of", lambda *arguments: 1)
     monkeypatch.setattr(TopicState, "identity", lambda *arguments: "one")
     monkeypatch.setattr(TopicState, "is_compacted", lambda state: False)
+    monkeypatch.setattr(BatchClient, "of", lambda *arguments: None)
     reader = TopicReader("r", Topic("host:9092", "r"), str(tmp_path), Files(), len(values))
     reader.offsets = {0: 5}
     actual: list[tuple[str, bytes, list[int] | None]] = []
