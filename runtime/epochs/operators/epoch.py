@@ -41,7 +41,8 @@ class Epoch:
     Stateful operators write their new state while their output is being planned, once in each epoch. `length`: bytes of
     input, converted to the size of JSON. `regions_read`: for each source, returns a region around its tuples.
     `scratch`: a folder for rows that are needed until the epoch is committed. `state_facts`: of the operators' state
-    when the epoch begins. `closed_by_state`: what state has closed, which `after` contains.
+    when the epoch begins. `closed_by_state`: what state has closed, which `after` contains. `lengths`: the part of
+    `length` of each source.
     """
 
     plan: Plan
@@ -57,6 +58,7 @@ class Epoch:
     scratch: str = ""
     state_facts: Mapping[str, StateFacts] = field(factory=dict[str, StateFacts])
     closed_by_state: dict[str, StateFacts] = field(factory=dict[str, StateFacts])
+    lengths: Mapping[str, int] = field(factory=dict[str, int])
     _has_rows: dict[str, bool] = field(factory=dict[str, bool])
     _output_regions: dict[str, Tree] = field(factory=dict[str, Tree])
     _before_windows: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
@@ -355,6 +357,14 @@ class Epoch:
         """Returns True if this epoch has few tuples and the rows to read from a state are many. Then the tuples are
         broadcast to the state, because grouping both would move all of it."""
         return self.length <= costs.SENT_INPUT and self.state.length_of(key, region) >= costs.LARGE_STATE
+
+    def length_above(self, name: str) -> int:
+        """Returns the bytes of the sources of a relation."""
+        return sum(self.lengths.get(node.name, 0) for node in self.plan.ancestors(name))
+
+    def length_in_state(self, *keys: str) -> int:
+        """Returns the bytes of states, converted to the size of JSON."""
+        return costs.PACKED * sum(map(self.state.length_of, keys))
 
     def is_read_from_memory(self, name: str) -> bool:
         """Returns True if the next epoch may read the input of an operator's state from memory: the input depends on no

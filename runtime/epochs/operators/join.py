@@ -17,6 +17,7 @@ from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.spark import costs
 from cedilla.runtime.engines.spark.columns import Columns, columns_of
+from cedilla.runtime.engines.spark.connect import engine_in
 from cedilla.runtime.engines.spark.frames import stacked, where_among, where_inside, without_rows
 from cedilla.runtime.epochs.operators.base import AttributeState, Dataflow
 from cedilla.runtime.epochs.operators.vacancies import report_vacant
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from cedilla.runtime.epochs.operators.epoch import Epoch
 
 SIDES = ("left", "right")
+Lengths = tuple[int, int]
+"""The bytes of the old and of the new rows of a side of a join, as far as known."""
 
 
 class JoinDataflow(Dataflow):
@@ -52,7 +55,11 @@ class JoinDataflow(Dataflow):
             epoch.update_state(key, rows if stay else None, purged, kept, in_memory=near)
         report_vacant(epoch, operator, lambda v: kept_rows(epoch, operator, v.side, old[v.side], new[v.side]))
         pairing = Pairing.of(epoch, operator)
-        pairs = pairing.matched(old[0], new[0], old[1], new[1])
+        lengths = [
+            (epoch.length_in_state(key), epoch.length_above(name))
+            for key, name in zip(keys, operator.inputs, strict=True)
+        ]
+        pairs = pairing.matched(old[0], new[0], old[1], new[1], *lengths)
         return pairing.none(left, right) if pairs is None else pairs
 
     def attribute_states(self, epoch: Epoch, operator: Join, attribute: str) -> Iterable[AttributeState]:
@@ -100,30 +107,38 @@ class Pairing:
         new_left: DataFrame | None,
         old_right: DataFrame | None,
         new_right: DataFrame | None,
+        left_lengths: Lengths,
+        right_lengths: Lengths,
     ) -> DataFrame | None:
         """Returns the pairs with at least one new tuple; `None` if there can be no pair."""
-        right = stacked(self.right, old_right, new_right)
-        first = None if new_left is None or right is None else self._joined(new_left, right)
-        second = None if old_left is None or new_right is None else self._joined(old_left, new_right)
+        right, first, second = stacked(self.right, old_right, new_right), None, None
+        if new_left is not None and right is not None:
+            first = self._joined(new_left, right, left_is_longer=left_lengths[1] > sum(right_lengths))
+        if old_left is not None and new_right is not None:
+            second = self._joined(old_left, new_right, left_is_longer=left_lengths[0] > right_lengths[1])
         return stacked(self.columns, first, second)
 
     def none(self, left: DataFrame, right: DataFrame) -> DataFrame:
         """Returns no rows, with the columns of pairs."""
         return without_rows(self._joined(left, right))
 
-    def _joined(self, left: DataFrame, right: DataFrame) -> DataFrame:
-        """Returns the pairs of tuples that agree on the join attributes; equal names become one attribute."""
+    def _joined(self, left: DataFrame, right: DataFrame, *, left_is_longer: bool = False) -> DataFrame:
+        """Returns the pairs of tuples that agree on the join attributes; equal names become one attribute. Sail makes a
+        hash table of the rows on the left, which are therefore the fewer."""
+        is_turned = left_is_longer and engine_in(left.sparkSession) == "sail"
         shared = {a for a, b in self.on if a == b}
         for name in (*shared, *self.moved):
             right = right.withColumnRenamed(name, _theirs(name))
         # By name, not by DataFrame: both sides may come from one source.
         condition = " AND ".join(f"{column(a)} = {column(_theirs(b) if a == b else b)}" for a, b in self.on)
-        pairs = left.join(right, F.expr(condition))
+        sides = (right, left) if is_turned else (left, right)
+        pairs = sides[0].join(sides[1], F.expr(condition))
         for name in self.moved:
             # An attribute that one input dropped before the other added it comes from the input that has it.
             both = f"coalesce({column(name)}, {column(_theirs(name))})"
             pairs = pairs.withColumn(name, F.expr(both))
-        return pairs.drop(*(_theirs(name) for name in (*shared, *self.moved)))
+        pairs = pairs.drop(*(_theirs(name) for name in (*shared, *self.moved)))
+        return pairs.select(*map(column, self.columns)) if is_turned else pairs
 
 
 def _theirs(name: str) -> str:

@@ -46,7 +46,16 @@ class LeftJoinDataflow(Dataflow):
         )
         waiting = pending_left(epoch, operator, key)
         pairing = Pairing.of(epoch, operator)
-        pairs = pairing.matched(stacked(columns[0], old_left, waiting), new_left, old_right, new_right)
+        new_lengths = [epoch.length_above(name) for name in operator.inputs]
+        left_length = epoch.length_in_state(f"{operator.name}.{LEFT}", key)
+        pairs = pairing.matched(
+            stacked(columns[0], old_left, waiting),
+            new_left,
+            old_right,
+            new_right,
+            (left_length, new_lengths[0]),
+            (epoch.length_in_state(right_key), new_lengths[1]),
+        )
         fresh = None if new_right is None else keys_of(new_right, operator)
         right_keys = known_keys(epoch, operator, right_key, old_right, new_left)
         tuples = split_left(operator, waiting, new_left, right_keys, fresh)

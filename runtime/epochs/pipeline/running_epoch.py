@@ -261,6 +261,7 @@ class EpochStarter:
             scratch,
             base.state_facts,
             closed,
+            {name: part.slice.length for name, part in read.items()},
         )
         return epoch, derive(plan, during, base.state_facts)
 
