@@ -222,13 +222,16 @@ def units() -> str:
 
 def complaints() -> str:
     """Returns the collected complaints, each with what to write."""
-    rows = ((complaint.seen, complaint.changed, complaint.write) for complaint in all_complaints())
+    collected = all_complaints()
+    rows = ((complaint.seen, complaint.changed, complaint.write) for complaint in collected)
+    refused = sum(complaint.is_refused for complaint in collected)
     return (
         "# Changes that people reported\n\nPublic complaints about producers that changed the meaning of their data, "
         "and how a query undoes each change. An accent `[[...]]` is a statement of the query, `accent r [[...]];`, or "
         "[a line of the stream](../markers.md#accents). "
         "[`complaints.md`](../../tests/complaints/complaints.md) has each as a query with lines, which a test "
-        "runs.\n\n" + table(("seen", "what changed", "write"), rows)
+        f"runs: of {len(collected)}, {len(collected) - refused} give the right result, and {refused} are refused with "
+        "a code.\n\n" + table(("seen", "what changed", "write"), rows)
     )
 
 

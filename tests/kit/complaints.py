@@ -29,6 +29,11 @@ class Complaint:
         return self.case.title.partition(":")[0]
 
     @property
+    def is_refused(self) -> bool:
+        """True if the query ends with a code, because the new values cannot be brought to the old ones."""
+        return any(block.kind == "error" for block in self.case.blocks())
+
+    @property
     def changed(self) -> str:
         """The change of the producer."""
         return self.case.title.partition(": ")[2]
