@@ -11,18 +11,18 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.expressions import Types, single
+from cedilla.compiler.expressions.expressions import Types, remembered_type, single
 from cedilla.compiler.expressions.scalars.scalar_sql import LENGTHS
 from cedilla.compiler.expressions.types import TIMESTAMP, Type
-from cedilla.compiler.regions import Bound, Level, Tree, ceiling
+from cedilla.compiler.regions import Bound, Level, Tree, Value, ceiling
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.function import Number
-from cedilla.grammar.syntax import Attribute, Expression, Literal, Scalar
+from cedilla.grammar.syntax import Attribute, Expression, Literal, Scalar, signed_constant
 
 Range = tuple[int | None, int | None]
 
@@ -154,10 +154,63 @@ class Step:
         return regions.transform(self.extents.image(members, target, whole), target, self.outer)
 
 
+@frozen
+class Filled:
+    """`coalesce(x, value)`: x, and a value of its type if x is undefined."""
+
+    value: Value
+    is_whole: ClassVar = True
+    """Of whole x the value is whole, too."""
+
+    def image(self, members: Level, target: str, whole: bool) -> Tree:
+        """Returns the values of the function over a set, as a set of values of the attribute `target`.
+
+        For example, tuples without a site belong to `main`, so that `main` is among the sites of a set with ⊥:
+
+        >>> some = regions.complement(regions.values("site", ["main", "north"]))
+        >>> print(Filled("main").image(some, "site", whole=False))
+        site = 'north': False, site defined: True, else False
+        """
+        is_filled = members.undefined
+        defined = regions.intersection(regions.renamed(members, target), regions.defined(target))
+        return regions.union(defined, regions.values(target, [self.value] if is_filled else []))
+
+
+ManyToOne = Step | Filled
+"""Functions with one value for many values of an attribute, or for one and ⊥."""
+
 _DATE = Type("date")
 _SECOND = LENGTHS["second"]
 _SINCE_1970 = {"unix_seconds": _SECOND, "unix_millis": 1_000, "unix_micros": 1}
 _TO_MONDAY = 3 * LENGTHS["day"]  # 1970-01-01 was a Thursday
+
+
+def many_to_one(expression: Expression, types: Types) -> tuple[str, ManyToOne] | None:
+    """Returns the attribute and the function of an expression with one value for many values of exactly one
+    attribute."""
+    return filled(expression, types) or stepped(expression, types)
+
+
+def filled(expression: Expression, types: Types) -> tuple[str, Filled] | None:
+    """Returns the attribute and the function of an expression that replaces what is undefined by a constant of the
+    same type."""
+    match expression:
+        case Scalar("coalesce" | "ifnull" | "nvl", (Attribute(name), constant)) if name in types:
+            pass
+        case _:
+            return None
+    type_ = types[name]
+    match constant:
+        case Scalar("timestamp" | "date" as word, (Literal() as literal,)) if type_.name == word:
+            type_ = Type(word)  # without a zone, which is of texts in tuples
+        case _:
+            literal = signed_constant(constant)
+    if literal is None or remembered_type(expression, types) != types[name]:
+        return None
+    try:
+        return name, Filled(type_.value(literal))
+    except ValueError:  # a text that is no time is undefined
+        return None
 
 
 def stepped(expression: Expression, types: Types) -> tuple[str, Step] | None:

@@ -13,7 +13,7 @@ from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.aggregates.aggregate_parts import slope_of_alter
 from cedilla.compiler.expressions.choices import choices
 from cedilla.compiler.expressions.scalars import changing_functions
-from cedilla.compiler.expressions.step_functions import Step, stepped
+from cedilla.compiler.expressions.step_functions import Filled, ManyToOne, Step, stepped
 from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, Type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.expressions.units.exact_conversions import converted_type
@@ -36,9 +36,9 @@ from cedilla.compiler.facts.facts import (
 from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes, folded, renamed
 from cedilla.compiler.operators.shared.base import KINDS, Invariants, OpenGroups, Operator, Rules
 from cedilla.compiler.operators.shared.conditions import condition_warnings
-from cedilla.compiler.operators.shared.moves import Axes, Move
-from cedilla.compiler.regions import UNION, Domain, Operation, Tree
-from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.operators.shared.moves import Move, axes_of, views_of
+from cedilla.compiler.regions import Operation, Tree
+from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean, misspelt
 from cedilla.grammar.formatting.expression_formatter import format_expression
@@ -58,7 +58,7 @@ class Project(Operator):
 
     A plain attribute may not exist yet (P4). Everything read by a computed one must exist, and must not be dropped
     unless it is optional (G20). With `rest`, `project[*, items](input)`, all attributes of the input stay but those of
-    `excepts`, later ones too; the items have other names than those (J2). With `convert`, too, the items are
+    `excepts`, later ones too; the items have other names than those that stay (J2). With `convert`, too, the items are
     attributes of the input in other units, and take their place: a Drop of one takes it away, whatever is computed.
     With `absorb` their units never change after it: Alters of them end here (theory N6), and they are doubles from
     the start, so that no Alter changes a type after it either. `differences`: the items that are differences of
@@ -75,6 +75,11 @@ class Project(Operator):
     rules: ClassVar[Rules] = Rules("P1", "P1", "P1", merged=dict.fromkeys(KINDS, "G20"), partial="P3")
 
     @property
+    def fills(self) -> bool:
+        """True if it fills in defaults of attributes of its input, and changes nothing else."""
+        return self.rest and bool(self.excepts) and self.items.keys() == {*self.excepts}
+
+    @property
     def expressions(self) -> tuple[Expression, ...]:
         return tuple(self.items.values())
 
@@ -85,8 +90,10 @@ class Project(Operator):
         return {name: form[1] for name, form in forms.items() if form is not None}
 
     def chosen(self, names: Iterable[str]) -> dict[str, Expression]:
-        """The items over an input with some attributes, those that stay by themselves too."""
-        rest = (name for name in names if name not in self.excepts) if self.rest else ()
+        """The items over an input with some attributes, those that stay by themselves too. An item in place of an
+        attribute of the input has its place."""
+        stays = (name for name in names if name not in self.excepts or name in self.items)
+        rest = stays if self.rest else ()
         return {**{name: Attribute(name, span=_NOWHERE) for name in rest}, **self.items}
 
     def of_open_groups(self, rows: OpenGroups, types: Mapping[str, Type]) -> OpenGroups:
@@ -116,7 +123,8 @@ class Project(Operator):
         (source,) = inputs
         if not self.rest or self.convert:
             return None
-        return next((n for n in self.items if source.may_have(n) is not False), None)
+        added = (name for name in self.items if name not in self.excepts)
+        return next((name for name in added if source.may_have(name) is not False), None)
 
     @property
     def fixes_units(self) -> bool:
@@ -139,7 +147,8 @@ class Project(Operator):
         if (
             self.rest
             and not self.convert
-            and (taken := next((n for n in self.items if n in source.types), None)) is not None
+            and (taken := next((n for n in self.items if n in source.types and n not in self.excepts), None))
+            is not None
         ):
             hint = "choose another name, or list the attributes to keep instead of `*`"
             raise failure("RQ138", f"`{taken}` is an attribute that `*` keeps already", self.span, hint=hint)
@@ -197,7 +206,7 @@ class Project(Operator):
             for n, e in self.chosen(source.types).items()
             if expressions.attributes(e) <= source.types.keys()
         }
-        axes = _axes(existing, source.types)
+        axes = axes_of(existing, source.types)
         dropped = frozenset(source.types) - axes.keys()
         move = Move(axes, source.universe)
         types = {
@@ -227,18 +236,13 @@ class Project(Operator):
                 carry = carried(form[1], is_difference=name in self.differences)
                 history = map_history(folded(source, form[0], dropped), carry)
                 units[name] = move(history, COMMON_HISTORY, NO_FEEDER)
-        universe = {
-            target: Domain(
-                move(domain.members, UNION, False), domain.integral and function.is_whole, domain.listed
-            )
-            for name, (target, function) in axes.items()
-            if (domain := source.universe.get(name)) is not None
-        }
-        views = (Move(view, source.universe).closed(closed) for view in _views(axes, existing, source.types))
+        views = (
+            Move(view, source.universe).closed(closed) for view in views_of(axes, existing, source.types)
+        )
         lacking = frozenset(
             name for name in types if not source.lacking.isdisjoint(expressions.attributes(existing[name]))
         )
-        return Facts(types, universe, present, units, regions.union(moved_closed, *views), lacking)
+        return Facts(types, move.domains(), present, units, regions.union(moved_closed, *views), lacking)
 
     @cached_property
     def _readers(self) -> dict[str, tuple[str, ...]]:
@@ -283,15 +287,15 @@ class Project(Operator):
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         (source,) = inputs
         items = self.chosen(source.types)
-        axes = _axes(items, source.types)
+        axes = axes_of(items, source.types)
         dropped = [n for n in source.types if n not in axes]
         kept = ", ".join(axes) or "all tuples"
         rule = "everything that its input closes"
         if dropped:
             rule = f"values of {kept} once they are closed for every {' and every '.join(dropped)}"
-        views = [axes, *_views(axes, items, source.types)]
+        views = [axes, *views_of(axes, items, source.types)]
         steps = dict.fromkeys(
-            t for view in views for t, function in view.values() if isinstance(function, Step)
+            t for view in views for t, function in view.values() if isinstance(function, ManyToOne)
         )
         rule += f"; a value of {', '.join(steps)} once all values that become it are closed" if steps else ""
         return Invariants("the items for every tuple", rule, "stateless")
@@ -299,15 +303,15 @@ class Project(Operator):
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         types = inputs[0].types
         items = self.chosen(types)
-        axes = _axes(items, types)
-        views = [axes, *_views(axes, items, types)]
+        axes = axes_of(items, types)
+        views = [axes, *views_of(axes, items, types)]
         targets = [{name: target for name, (target, _) in view.items()} for view in views]
         kept = folded(promised[0], inputs[0], frozenset(types) - axes.keys())
         return frozenset[Scheme]().union(*(renamed(kept, names) for names in targets))
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         (source,) = inputs
-        axes = _axes(self.chosen(source.types), source.types)
+        axes = axes_of(self.chosen(source.types), source.types)
         kept = frozenset(axes)
         dropped = ", ".join(name for name in source.types if name not in kept)
         waiting = [f"accents for some {dropped}"] if dropped else []
@@ -316,6 +320,8 @@ class Project(Operator):
             for name, (target, function) in axes.items()
             if isinstance(function, Step)
         ]
+        filled = [target for target, function in axes.values() if isinstance(function, Filled)]
+        waiting += [f"accents for the default of {', '.join(filled)} alone"] if filled else []
         return tuple(Memory(what=what, side=0, within=kept, accents=True) for what in waiting)
 
     def arguments(self) -> dict[str, Any]:
@@ -326,34 +332,6 @@ class Project(Operator):
 def _item_text(name: str, expression: Expression) -> str:
     text = format_expression(expression)
     return text if text == name else f"{text} as {name}"
-
-
-def _axes(items: Mapping[str, Expression], types: Mapping[str, Type]) -> Axes:
-    """Plain items come first, then increasing affine functions, then step functions."""
-    axes: Axes = {}
-    for name, expression in items.items():
-        if isinstance(expression, Attribute) and (expression.name == name or expression.name not in axes):
-            axes[expression.name] = name, IDENTITY
-    for name, expression in items.items():
-        form = expressions.affine(expression)
-        if form is not None and form[1].slope > 0 and form[0] not in axes:
-            axes[form[0]] = name, form[1]
-    for name, expression in items.items():
-        step = _step(expression, types)
-        if step is not None and step[0] not in axes:
-            axes[step[0]] = name, step[1]
-    return axes
-
-
-def _views(axes: Axes, items: Mapping[str, Expression], types: Mapping[str, Type]) -> list[Axes]:
-    """The axes with one of them exchanged for a step function of the same attribute: patterns on the attribute
-    itself stay, and those on its steps come on top."""
-    steps = [(name, step) for name, expression in items.items() if (step := _step(expression, types))]
-    return [{**axes, of: (name, step)} for name, (of, step) in steps if axes[of][0] != name]
-
-
-def _step(expression: Expression, types: Mapping[str, Type]) -> tuple[str, Step] | None:
-    return None if expressions.affine(expression) else stepped(expression, types)
 
 
 def presence_of(source: Facts, expression: Expression) -> Tree:

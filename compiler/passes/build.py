@@ -134,7 +134,9 @@ class _Builder:
                 lambda name: self.relations[name].facts.types,
             )
         changed = fixed_units(node, source.units, source.facts.types)
-        name = fresh(relation, {emit.name for emit in self.emits})
+        of = source.node
+        stream = of.inputs[0] if isinstance(of, operators.Project) and of.fills else relation
+        name = fresh(stream, {emit.name for emit in self.emits})
         relation = self._converted(relation, changed, node, absorbing, f"{relation}_in_units")
         self.emits.append(
             Emit(

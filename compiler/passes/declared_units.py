@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
 from cedilla.compiler.expressions.units.conversions import check_is_number, converted, known_unit
+from cedilla.compiler.passes.defaults import check_none
 from cedilla.compiler.plan.sources import Attribute
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure
@@ -65,8 +66,9 @@ def check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribu
 
 
 def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, str]:
-    """Returns the units of attributes that a user operator returns. Raises RQ143, RQ144, RQ146, RQ164, RQ174."""
+    """Returns the units of attributes that a user operator returns. Raises RQ143, RQ144, RQ146, RQ164, RQ174, RQ601."""
     nodes = list(nodes)
+    check_none(nodes)
     for node in nodes:
         if node.origin is not None:
             hint = "leave `from` out"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve, field, mutable
 
+from cedilla.compiler.passes.defaults import filled
 from cedilla.compiler.passes.report import Report, fresh, relation_names
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
@@ -17,8 +18,11 @@ _UNDECLARED = '`operator smooth(R) foundation {a} from "module:function";` above
 def resolve(query: syntax.Query, report: Report) -> syntax.Query:
     """Names every relation: each definition then applies one operator to sources and definitions above it.
 
-    Errors: RQ101 for an unknown relation, RQ104 for a second statement of a name, RQ112 for a join pair of other
-    relations, RQ118 for a user operator that is not declared so, RQ236 for an accent of a computed relation.
+    A source with defaults is followed by the projection that fills them, and is read by the name of that.
+
+    Errors: those of `defaults.filled`, RQ101 for an unknown relation, RQ104 for a second statement of a name, RQ112 for
+    a join pair of other relations, RQ118 for a user operator that is not declared so, RQ236 for an accent of a computed
+    relation.
 
     >>> from cedilla.grammar.formatting.formatter import format_query
     >>> from cedilla.grammar.parser import parse_query
@@ -49,7 +53,8 @@ class _Resolver:
     """A name in the query -> its relation; two names may be of one."""
     broken: set[str] = field(factory=set[str])
     """Relations whose definition has an error, which is reported once."""
-    streams: list[str] = field(factory=list[str])
+    streams: dict[str, str] = field(factory=dict[str, str])
+    """A relation -> the source whose tuples it has, filled with defaults."""
     constants: set[str] = field(factory=set[str])
     settings: dict[str, str] = field(factory=dict[str, str])
     operators: dict[str, syntax.OperatorDeclaration] = field(factory=dict[str, syntax.OperatorDeclaration])
@@ -65,8 +70,16 @@ class _Resolver:
                 for domain in (declared.domain for declared in statement.attributes):
                     if isinstance(domain, syntax.TableColumn) and domain.table != name:
                         self._relation_of(domain.table, domain.span)
-                self._define(name, name)
-                self.streams.append(name)
+                if (projection := filled(statement)) is None:
+                    self._define(name, name)
+                    self.streams[name] = name
+                else:
+                    relation = fresh(f"{name}_filled", self.taken)
+                    definition = syntax.Definition(relation, projection, span=statement.span)
+                    self.statements += [statement, definition]
+                    self._define(name, relation)
+                    self.streams[relation] = name
+                    return
             case syntax.OperatorDeclaration(name):
                 if self.operators.setdefault(name, statement) is not statement:
                     raise failure("RQ104", f"`{name}` is declared twice", statement.span, hint=_ONE)
@@ -138,9 +151,9 @@ class _Resolver:
     def _stream(self, name: str, span: Span) -> str:
         relation = self._relation_of(name, span)
         if relation not in self.streams:
-            hint = f"an accent describes the tuples of a stream or table: {', '.join(self.streams)}"
+            hint = f"an accent describes the tuples of a stream or table: {', '.join(self.streams.values())}"
             raise failure("RQ236", f"`{name}` is computed", span, hint=hint)
-        return relation
+        return self.streams[relation]
 
     def _hint(self, name: str) -> str | None:
         guess = did_you_mean(name, self.relations, "relations") if self.relations else None

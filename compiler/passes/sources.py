@@ -12,6 +12,7 @@ from cedilla.compiler.expressions.units.conversions import in_declared_unit
 from cedilla.compiler.operators.shared.conditions import domain_warnings
 from cedilla.compiler.passes.declared_paths import check_field_paths
 from cedilla.compiler.passes.declared_units import check_units, declared_unit, taken_for_units
+from cedilla.compiler.passes.defaults import check_default
 from cedilla.compiler.passes.one_input import length_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
 from cedilla.compiler.plan.change_events import check_changes
@@ -24,6 +25,7 @@ from cedilla.compiler.plan.unfolding import unfoldings_of, unread
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean, unknown_attribute
+from cedilla.grammar.formatting.expression_formatter import format_expression
 from cedilla.grammar.syntax import RangePattern, SetPattern, TableColumn
 
 
@@ -120,6 +122,7 @@ def attribute_of(node: syntax.AttributeDeclaration, format_: str, *, of_rows: bo
     change events."""
     type_ = Type.of(node.type)
     unit = declared_unit(node)
+    check_default(node, type_, unit)
     domain = None if node.domain is None else in_declared_unit(node.domain, unit)
     named = (node.unit.attribute, node.unit.units) if isinstance(node.unit, syntax.UnitFrom) else None
     keys = field_path_of(node.origin, format_, of_rows=of_rows)
@@ -128,7 +131,7 @@ def attribute_of(node: syntax.AttributeDeclaration, format_: str, *, of_rows: bo
     return Attribute(
         node.name,
         type_,
-        node.optional,
+        node.optional or node.default is not None,
         text,
         unit=unit,
         unit_from=named,
@@ -137,6 +140,7 @@ def attribute_of(node: syntax.AttributeDeclaration, format_: str, *, of_rows: bo
         in_text=in_text,
         decimal=node.decimal,
         zone=node.zone,
+        default=None if node.default is None else format_expression(node.default),
     )
 
 

@@ -66,6 +66,7 @@ class Attribute:
     instead.
     `in_text`: its value is a number inside a text. `decimal`: the signs of numbers in texts, `,` in place of the
     point, or `,.` for one of the two. `zone`: that of times without an offset. Both hold until an accent names another.
+    `default`: the value that a projection fills in, in the words of the query. It is optional for its source.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Attribute:
     in_text: bool = False
     decimal: str | None = None
     zone: str | None = None
+    default: str | None = field(default=None, eq=False)
 
     def domain_members(self) -> Tree:
         """Returns the declared domain without ⊥; every value of the type if none is declared or read yet."""
@@ -122,7 +124,9 @@ class Attribute:
         origin = f" {words} {paths}" if self.keys else ""
         type_ = self.type if self.type.element is None else f"list of {self.type.element}"
         form = form_clause(self.decimal, self.zone)
-        return f"{self.name}{'?' if self.optional else ''}: {type_}{form}{origin}{unit}{domain}"
+        default = "" if self.default is None else f" default {self.default}"
+        mark = "?" if self.optional and not default else ""
+        return f"{self.name}{mark}: {type_}{form}{origin}{unit}{domain}{default}"
 
     @property
     def form(self) -> str | None:

@@ -53,7 +53,7 @@ _LISTS = {
     *("pairs", "arguments", "point", "code", "codes"),
 }
 """Rules that are the tuple of their parts."""
-_SAME = {"unit", "punctuated", "measured_as", "field"}
+_SAME = {"unit", "punctuated", "measured_as", "field", "default"}
 """Rules that are their one part."""
 _PROFILE = {"foundation", "merge", "accumulate", "returns"}
 """Clauses of an operator, by their names."""
@@ -146,11 +146,12 @@ class Builder(ClauseBuilder):
         zone: str | None,
         origin: syntax.Origin | None,
         unit: str | syntax.UnitFrom | None,
-        domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn | None = None,
+        domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn | None,
+        default: syntax.Literal | None,
     ) -> syntax.AttributeDeclaration:
         may_miss, span = optional is not None, self._span(meta)
         return syntax.AttributeDeclaration(
-            str(name), type, may_miss, domain, unit, origin, decimal, zone, span=span
+            str(name), type, may_miss, domain, unit, origin, decimal, zone, default, span=span
         )
 
     def zone(self, _meta: Meta, name: Token) -> str:

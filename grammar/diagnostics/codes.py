@@ -18,7 +18,7 @@ FAMILIES = {
 }
 """The first letters of codes -> their subject."""
 
-_ELSEWHERE = {"RQ46": "RQ2", "RQ324": "RQ4", "RQ325": "RQ4", "RQ5": "RQ4"}
+_ELSEWHERE = {"RQ46": "RQ2", "RQ324": "RQ4", "RQ325": "RQ4", "RQ5": "RQ4", "RQ600": "RQ2", "RQ6": "RQ1"}
 """The first letters of codes that belong to another subject than their number says."""
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from cedilla.grammar import syntax
 from cedilla.grammar.formatting.expression_formatter import (
     declared_type_text,
+    format_expression,
     measure_text,
     pattern_text,
     quote,
@@ -72,7 +73,8 @@ def format_attribute(attribute: syntax.AttributeDeclaration) -> str:
     unit = "" if attribute.unit is None else f" unit {_unit(attribute.unit)}"
     origin = "" if attribute.origin is None else f" {_origin(attribute.origin)}"
     type_ = declared_type_text(attribute.type, decimal=attribute.decimal, zone=attribute.zone)
-    return f"{attribute.name}{'?' if attribute.optional else ''}: {type_}{origin}{unit}{domain}"
+    default = "" if attribute.default is None else f" default {format_expression(attribute.default)}"
+    return f"{attribute.name}{'?' if attribute.optional else ''}: {type_}{origin}{unit}{domain}{default}"
 
 
 def _origin(origin: syntax.Origin) -> str:

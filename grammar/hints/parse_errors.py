@@ -77,7 +77,12 @@ def explain(
         message, span = "unexpected end of the text", end_of(text, source)
         help = "a statement ends with `;`" if "SEMICOLON" in accepts else _expected(slip)
         return Diagnostic("RQ002", "error", message, span, help=help)
-    if (diagnostic := _unended_string(slip) or foreign_word(slip) or _unended_statement(slip)) is not None:
+    if (
+        diagnostic := _default_of_add(slip)
+        or _unended_string(slip)
+        or foreign_word(slip)
+        or _unended_statement(slip)
+    ) is not None:
         return diagnostic
     unchecked = () if check is not None else repairs.CERTAIN
     diagnostic = repairs.repaired(editor, (*unchecked, *repairs.LIKELY)) or foreign_types(slip)
@@ -100,6 +105,20 @@ def _unended_statement(slip: Slip) -> Diagnostic | None:
     elif token.type not in _STARTS and not (token.type == "NAME" and token.line != last.end_line):
         return None
     return slip.complain(UNENDED, at=place_after(last, slip.source))
+
+
+def _default_of_add(slip: Slip) -> Diagnostic | None:
+    """Returns RQ600 for a default in an accent that adds an attribute."""
+    if slip.found not in ("default", "=", ":=") or slip.call != "+":
+        return None
+    match slip.before[max(n for n, token in enumerate(slip.before) if token is slip.call) :]:
+        case (_, _, name, Token(type="COLON"), type_, *_):
+            help = f"leave it out; the query says what tuples without `{name}` have, also those before the accent: "
+            help += f"`{name}: {type_} default ...` where its stream is declared"
+            span = span_of(slip.found, slip.source)
+            return Diagnostic("RQ600", "error", "an accent has no default", span, help=help)
+        case _:
+            return None
 
 
 def _unended_string(slip: Slip) -> Diagnostic | None:

@@ -230,8 +230,7 @@ DECLARED = by_word(
     {
         "not null nullable optional required nonnull ?": _MAY_MISS,
         "primary unique key index references auto_increment identity foreign": _NO_KEYS,
-        "default = :=": "an attribute has no default value: it is declared with `?`, `a?: int`, and `coalesce(a, 0)` "
-        "gives one",
+        "= :=": "the value of tuples without the attribute is its default: `a: int default 0`",
         "precision": "`double` alone",
         "unsigned": "`int` and `long` have a sign: `a: long in [0, )` declares what is not negative",
         "varying": "`string` alone",
@@ -247,7 +246,10 @@ DECLARED = by_word(
 )
 """Words after the type of an attribute in other languages."""
 
-AFTER_VALUES = {"unit": "a unit comes before the domain: `t: double unit degC in [0, 40]`"}
+AFTER_VALUES = {
+    "unit": "a unit comes before the domain and the default: `t: double unit degC in [0, 40] default 20`",
+    "in": "a domain comes before the default: `s: int in {1, 2} default 1`",
+}
 """Words after the values of an attribute in other languages."""
 
 OUTPUTS = by_word(

@@ -40,7 +40,7 @@ class Origin(Node):
 @frozen
 class AttributeDeclaration(Node):
     """`p?: double unit degF`, `s: int in devices.s`, `x: double decimal "," or "."`, `at: timestamp zone "UTC"`.
-    `decimal`: the signs, `,` or `,.`."""
+    `decimal`: the signs, `,` or `,.`. `default`: the value of tuples without it, as in `x: double default 0`."""
 
     name: str
     type: TypeName
@@ -50,6 +50,7 @@ class AttributeDeclaration(Node):
     origin: Origin | None = None
     decimal: str | None = None
     zone: str | None = None
+    default: Literal | None = None
 
 
 @frozen

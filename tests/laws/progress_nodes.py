@@ -130,6 +130,19 @@ class Folded(ManyToOne):
 
 
 @frozen
+class Filled(ManyToOne):
+    """A projection that gives an attribute a default: cells of the default are also fed by those without a value."""
+
+    name: str
+    default: Any
+
+    def _inner(self, cell: Cell, domains: Domains) -> Iterator[Cell]:
+        yield cell
+        if cell[self.name] == self.default:
+            yield from ({**cell, self.name: None} for value in domains[self.name] if value is None)
+
+
+@frozen
 class Windows(ManyToOne):
     length: int
     step: int
@@ -244,6 +257,11 @@ def project(names: str, child: Node) -> Node:
     return Folded(f"project[{names}, y]({child.text})", tuple(names.split(", ")), child)
 
 
+def filled(name: str, default: int, child: Node) -> Node:
+    items = ", ".join(f"coalesce({n}, {default}) as {n}" if n == name else n for n in (*child.names, "y"))
+    return Filled(f"project[{items}]({child.text})", child.names, child, name, default)
+
+
 def most(names: str, child: Node) -> Node:
     by = tuple(names.split(", "))
     others = ", ".join(sorted({*child.names, *(["ts"] if "window" in child.text else [])} - {*by, "x"}))
@@ -327,4 +345,8 @@ SHAPES = (
     project("k, x", whole("minus", first(R), S)),
     sort(union(R, S)),
     session(union(hot(R), S)),
+    filled("g", 1, R),
+    filled("g", 1, union(R, S)),
+    most("g", filled("g", 2, R)),
+    union(filled("g", 1, R), S),
 )

@@ -84,7 +84,7 @@ class World:
         )
         self.domains = {
             "k": [1, 2],
-            "g": [1, 2, 3] if self.declared else [0, 1, 2, 3, None],
+            "g": [1, 2, 3, *([None] if self.is_filled else [])] if self.declared else [0, 1, 2, 3, None],
             "ts": [0, 1, 2, 3] if self.declared else [*range(-2, 6), *undefined],
             "x": [1, 9, None],
         }
@@ -99,6 +99,11 @@ class World:
         }
 
     @property
+    def is_filled(self) -> bool:
+        """True if tuples without g have a default."""
+        return "coalesce(g" in self.shape.text
+
+    @property
     def sources(self) -> list[str]:
         """The streams that the output reads."""
         return re.findall(r"\b[rs]\b", self.shape.text)
@@ -107,7 +112,8 @@ class World:
     def text(self) -> str:
         """The query."""
         domains = (" in {1, 2}", " in [0, 4)") if self.declared else ("", "")
-        attributes = f"k: int in {{1, 2}}, g: int{domains[0]}, ts: long{domains[1]}, x: double"
+        g = f"g{'?' if self.is_filled else ''}: int{domains[0]}"
+        attributes = f"k: int in {{1, 2}}, {g}, ts: long{domains[1]}, x: double"
         streams = "".join(
             f"stream {name}({attributes}) from json '{name}' punctuated on {promise};\n"
             for name, promise in PROMISES.items()

@@ -45,7 +45,8 @@ def sources(
     """The declarations of two streams, with some of `EDGES` and their promises, and of a table."""
     r, s = ("".join(f" punctuated on {scheme}" for scheme in schemes) for schemes in promised)
     types = "".join(f", {name}: {EDGES[name].type}" for name in extra)
-    attributes = f"k: int in {{1, 2, 3}}, ts: long, v: double, q?: double{types}"
+    q = "q: double default 0.5" if promised[0] == ("k",) else "q?: double"  # tuples without q have a value
+    attributes = f"k: int in {{1, 2, 3}}, ts: long, v: double, {q}{types}"
     return f"""
 stream r({attributes}) from json "in/r"{r};
 stream s({attributes}) from json "in/s"{s};

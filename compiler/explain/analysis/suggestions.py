@@ -121,13 +121,14 @@ def _punctuated(source: Source, scheme: list[str]) -> _Change:
 
 
 def _required(source: Source, attribute: Attribute) -> _Change:
-    changed = evolve(attribute, optional=False)
-    advice = f"`{changed}` without `?`, and `punctuated on {attribute.name}`, of `{source.name}`"
+    changed = evolve(attribute, optional=False, default=None)
+    mark = "?" if attribute.default is None else "default"
+    advice = f"`{changed}` without `{mark}`, and `punctuated on {attribute.name}`, of `{source.name}`"
     return _Change(source, _with(_punctuated(source, [attribute.name]).changed, changed), advice)
 
 
 def _with_domain(source: Source, attribute: Attribute) -> _Change:
-    changed = evolve(attribute, optional=False, domain=sample(attribute.type))
+    changed = evolve(attribute, optional=False, default=None, domain=sample(attribute.type))
     advice = f"a domain `{attribute.name}: {attribute.type} in {{...}}` of `{source.name}`"
     return _Change(source, _with(source, changed), advice)
 

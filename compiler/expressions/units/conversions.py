@@ -175,28 +175,29 @@ def written_out(function: Affine, expression: Expression) -> Expression:
     return result if r == 1 else Binary("/", result, number_of(Fraction(r), span), span=span)
 
 
+def constant_in(literal: Literal, unit: str | None) -> Literal:
+    """Converts a constant of a declaration to the unit of its attribute. Raises RQ142, RQ143."""
+    if literal.unit is None:
+        return literal
+    if unit is None:
+        message = f"{literal.text} has a unit, and its attribute has none"
+        raise failure("RQ142", message, literal.span, hint="`unit` is written between type and domain")
+    number = converted(literal.unit, unit, literal.span)(exact(Fraction(literal.value)))
+    if not is_decimal(Fraction(number)):
+        message = f"{literal.text} has no decimal notation in {unit}"
+        raise failure("RQ142", message, literal.span, hint=f"a constant in {unit}")
+    return literal_of(Fraction(number), literal.span)
+
+
 def in_declared_unit(
     domain: SetPattern | RangePattern | TableColumn, unit: str | None
 ) -> SetPattern | RangePattern | TableColumn:
     """Converts the constants of a declared domain to the unit of its attribute. Raises RQ142, RQ143."""
-
-    def value(literal: Literal) -> Literal:
-        if literal.unit is None:
-            return literal
-        if unit is None:
-            message = f"{literal.text} has a unit, and its attribute has none"
-            raise failure("RQ142", message, literal.span, hint="`unit` is written between type and domain")
-        number = converted(literal.unit, unit, literal.span)(exact(Fraction(literal.value)))
-        if not is_decimal(Fraction(number)):
-            message = f"{literal.text} has no decimal notation in {unit}"
-            raise failure("RQ142", message, literal.span, hint=f"a constant in {unit}")
-        return literal_of(Fraction(number), literal.span)
-
     match domain:
         case SetPattern(values):
-            return evolve(domain, values=tuple(map(value, values)))
+            return evolve(domain, values=tuple(constant_in(value, unit) for value in values))
         case RangePattern(low, high):
-            return evolve(domain, low=low and value(low), high=high and value(high))
+            return evolve(domain, low=low and constant_in(low, unit), high=high and constant_in(high, unit))
         case TableColumn():
             return domain
 

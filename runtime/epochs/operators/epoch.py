@@ -130,10 +130,10 @@ class Epoch:
         types = self.types(operator.inputs[0])
         if operator.absorb:
             frame, types = with_doubles(frame, types, operator.conversions)
-        if operator.excepts:
-            # `drop` of Sail 0.7 ignores the case of names.
-            return frame.select(*map(column, self.columns(operator.name)))
         items = items_sql(operator, types)
+        if operator.excepts:
+            names = self.columns(operator.name)  # `drop` of Sail 0.7 ignores the case of names
+            return frame.selectExpr(*(alias_sql(items.get(name, column(name)), name) for name in names))
         if operator.rest:
             return frame.withColumns({name: F.expr(text) for name, text in items.items()})
         places = [column(ORDER)] if operator.name in self.plan.with_places else []

@@ -18,7 +18,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.formatting.formatter import format_query
-from cedilla.grammar.parser import parse_query
+from cedilla.grammar.parser import parse_accent, parse_query
 from cedilla.runtime.engines.plain.reference import Reference
 from tests.kit.errors import errors_of
 
@@ -194,3 +194,89 @@ def test_a_word_that_the_grammar_takes_as_a_name_is_one_for_every_stage(shape: s
         compile(compiled.program, "program", "exec")
         assert parse_query(format_query(parse_query(query))) is not None
     assert taken > len(WORDS) / 2
+
+
+# --- defaults ---
+
+
+FILLED = """
+stream r(ts: long, k: string default "none", v: double unit km default -500 m) from json "r" punctuated on ts;
+again := r;
+"""
+
+
+def test_a_source_with_defaults_is_read_by_its_name() -> None:
+    text = (
+        FILLED
+        + """
+accent r [[k = a, unit(v, mile)]];
+accent again [[unit(v, m)]];
+both := r join (rename[k as k2, v as v2](again)) on ts;
+r_filled := select[v > 1](r);
+emit r to json "o"; emit r to json "p"; emit both to json "b"; emit r_filled to json "f";
+"""
+    )
+    plan = compile_query(text).plan
+    (source,) = plan.sources
+    assert (source.name, len(source.accents)) == ("r", 2)
+    assert str(source.attributes[1]) == 'k: string default "none"'
+    assert [(emit.name, emit.relation) for emit in plan.emits] == [
+        ("r", "r_filled_2"),
+        ("r_2", "r_filled_2"),
+        ("both", "both"),
+        ("r_filled", "r_filled"),
+    ]
+    assert list(plan.start["r_filled_2"].types) == ["ts", "k", "v"]
+    reference = Reference(plan)
+    (outputs,) = reference.step([("r", {"ts": 1})])
+    assert [*outputs["r"].canonical] == [{"ts": 1, "k": "none", "v": -0.5}]
+
+
+def test_defaults_are_laid_out_at_the_end() -> None:
+    v = 'v: decimal(9, 2) from "a.v" unit km in [0, 5] default -1.5'
+    text = f'stream r({v}, b: boolean default true) from json "r";\n'
+    assert format_query(parse_query(text)).replace("\n ", "") == text
+
+
+@pytest.mark.parametrize(
+    ("declared", "code"),
+    [
+        ("v?: double default 0", "RQ601"),
+        ("v: list of double default 0", "RQ601"),
+        ('v: version default "1.0"', "RQ601"),
+        ('v: double unit from u in {m, km}, u: string default "m"', "RQ601"),
+        ("v: int default 1.5", "RQ103"),
+        ("v: int default 3000000000", "RQ103"),
+        ("v: decimal(4, 2) default 1.555", "RQ103"),
+        ('v: double default "a"', "RQ103"),
+        ('v: timestamp default "noon"', "RQ103"),
+        ("v: double unit m default 1 kg", "RQ142"),
+        ("v: double default 1 m", "RQ142"),
+        ("v: double default none", "RQ010"),
+    ],
+)
+def test_a_default_is_a_value_of_an_attribute_that_a_projection_can_fill(declared: str, code: str) -> None:
+    text = f'stream r(ts: long, {declared}) from json "r"; emit r to json "o";'
+    assert [error.code for error in errors_of(lambda: compile_query(text))] == [code]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'stream r(ts: long, s: int default 1) from kafka "h:1/t" partitioned by s; emit r to json "o";',
+        'stream r(id: long default 1) from kafka "h:1/t" format debezium by id; emit r to json "o";',
+        'operator f(a) returns (v: double default 0) from "m:f";table r(s: int) from json "r"; emit f(r) to json "o";',
+    ],
+)
+def test_what_is_read_before_a_default_or_computed_has_none(text: str) -> None:
+    assert [error.code for error in errors_of(lambda: compile_query(text))] == ["RQ601"]
+
+
+@pytest.mark.parametrize("default", ["default 0", "unit m default 0", "= 0"])
+def test_an_accent_has_no_default(default: str) -> None:
+    text = f"[[k = a, +(x: decimal(9, 2) {default})]]"
+    (error,) = errors_of(lambda: parse_accent(text))
+    assert error.span is not None
+    assert (error.code, text[error.span.start : error.span.end]) == ("RQ600", default.split()[-2])
+    assert error.help is not None
+    assert "`x: decimal default ...`" in error.help

@@ -1,7 +1,8 @@
-"""Streams that an edit unites with a relation, or takes from it: all state above continues, because it has every
-earlier tuple.
+"""Streams that an edit unites with a relation, or takes from it, and defaults that it declares or takes away: all state
+above continues, because it has every earlier tuple.
 
-A region that the relation has closed stays closed, so a new stream begins with that region closed (theory N1).
+A region that the relation has closed stays closed, so a new stream begins with that region closed (theory N1). A
+default counts as nothing only if its relation closes the same, and all earlier tuples had the attribute.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from attrs import frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts, StateFacts
+from cedilla.compiler.operators import Project
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.control.markers.stated_accents import States
@@ -22,10 +24,10 @@ from cedilla.runtime.epochs.checkpoint.edits.plan_matching import Match, match
 
 @frozen
 class Joined:
-    """A union of a `relation` with a `stream` that only one of two plans has."""
+    """A union of a `relation` with a `stream` that only one of two plans has, or the defaults of a stream."""
 
     relation: str
-    stream: str
+    stream: str | None = None
 
 
 @frozen
@@ -57,8 +59,9 @@ def continued(
     and without the accents that the edit states.
     """
     added = {s.name for s in plan.sources if not s.table and s.name not in old.source_of}
-    joined = _unions_with(plan, added)
-    left = _relations(_unions_with(old, {s.name for s in old.sources if s.name not in plan.source_of}))
+    joined = {**_unions_with(plan, added), **_filled(plan, old)}
+    gone = {s.name for s in old.sources if s.name not in plan.source_of}
+    left = _relations({**_unions_with(old, gone), **_filled(old, plan)})
     while True:
         matched = match(old, plan, intact, left, _relations(joined))
         kept = matched.kept_operators(old, plan)
@@ -66,7 +69,7 @@ def continued(
         closed = {union: _closed_before(union, joined, matched, before) for union in joined}
         late = {
             stream: regions.union(*(r or False for u, r in closed.items() if joined[u].stream == stream))
-            for stream in {of.stream for of in joined.values()}
+            for stream in {of.stream for of in joined.values() if of.stream is not None}
         }
         closing = {**states, **{name: states[name].close(r).next_epoch() for name, r in late.items()}}
         facts, after = hold_drops(plan, unstated, closing, facts)
@@ -94,6 +97,21 @@ def _unions_with(plan: Plan, streams: Set[str]) -> dict[str, Joined]:
             ):
                 joined[operator.name] = Joined(relation, stream)
     return joined
+
+
+def _filled(plan: Plan, other: Plan) -> dict[str, Joined]:
+    """Returns the projections that fill in defaults of attributes which each tuple has by the other plan."""
+    filled: dict[str, Joined] = {}
+    for operator in plan.operators:
+        if (
+            isinstance(operator, Project)
+            and operator.fills
+            and (stream := operator.inputs[0]) in other.source_of
+        ):
+            required = {a.name for a in other.source_of[stream].attributes if not a.optional}
+            if operator.items.keys() <= required:
+                filled[operator.name] = Joined(stream)
+    return filled
 
 
 def _stream_under(plan: Plan, relation: str) -> str | None:

@@ -263,7 +263,8 @@ class _Comparison:
             why = f"from epoch {self.epoch} on a tuple without it is rejected (RQ302)"
             yield self._change("continues", f"{name} is not optional any more", why)
         if attribute.optional and not old.optional:
-            yield self._change("continues", f"{name} is optional", "tuples without it are no more rejected")
+            what = f"{name} is optional" if attribute.default is None else f"{attribute}"
+            yield self._change("continues", what, "tuples without it are no more rejected")
         yield from self._domain(old, attribute)
 
     def _values(self, change: ValueChange) -> Change:

@@ -620,7 +620,7 @@ def test_a_united_stream_changes_no_result(seed: int) -> None:
 
 
 def means(outputs: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    return sorted((row["k"], row["w"], row["mean"], row["n"]) for row in decode(outputs))
+    return sorted((row["k"], row["w"], round(float(row["mean"]), 9), row["n"]) for row in decode(outputs))
 
 
 def test_a_stream_that_comes_to_other_attributes_begins_again() -> None:
@@ -632,3 +632,49 @@ def test_a_stream_that_comes_to_other_attributes_begins_again() -> None:
     assert "its tuples are late (RQ305) in what is closed already: [ts < 10]" in text
     more = MORE_FLEETS.replace("b(ts: long,", "b(ts: long, x: int,")
     assert edited(reference, more)[0].effect in ("continues after", "new checkpoint")
+
+
+DEFAULTS = FLEETS.replace("k: int,", "k: int default 1,").replace("unit degC", "unit degC default 68 degF")
+
+
+@pytest.mark.parametrize("seed", tiered([*range(20)]))
+def test_a_default_changes_no_result(seed: int) -> None:
+    """Groups are those of a query that had the defaults from the start, whenever they come and go."""
+    chance = Random(seed)
+    items: Items = []
+    for start in range(0, 40, 10):
+        for _ in range(chance.randrange(5)):
+            row = {"ts": start + chance.randrange(10), "k": chance.randrange(2), "v": chance.choice([32, 50])}
+            lacking = [name for name in ("k", "v") if chance.random() < 0.5] if start == 20 else []
+            items.append(("a", {name: value for name, value in row.items() if name not in lacking}))
+        if chance.random() < 0.3:
+            items.append(("a", {"$accent": "[[unit(v, degF)]]"}))
+        if chance.random() < 0.5 or start == 30:
+            items.append(("a", {"$punctuation": f"[ts < {start + 10}]"}))
+    first = next((i for i, (_, item) in enumerate(items) if item.get("ts", 0) >= 20), len(items))
+    last = next((i for i, (_, item) in enumerate(items) if item.get("ts", 0) >= 30), len(items))
+    expected = means(outputs_after(ran(compile_query(DEFAULTS).plan, []), "means", items))
+    outputs: list[dict[str, Any]] = []
+    goes_on = ran(compile_query(FLEETS).plan, [])
+    for text, part in ((DEFAULTS, items[:first]), (FLEETS, items[first:last]), (None, items[last:])):
+        outputs += outputs_after(goes_on, "means", part)
+        if text is not None:
+            changes, goes_on = edited(goes_on, text)
+            assert changes.effect in ("continues", "at once"), changes_text(changes)
+    assert means(outputs) == expected
+
+
+def test_a_default_that_could_open_a_closed_group_begins_again() -> None:
+    reference = ran(compile_query(FLEETS).plan, [("a", {"ts": 1, "k": 1, "v": 10.0})])
+    reference.step([("a", {"$punctuation": "[k = 2]"})])
+    assert edited(reference, DEFAULTS)[0].effect == "continues"
+    reference.step([("a", {"$punctuation": "[k = 1]"})])
+    assert edited(reference, DEFAULTS)[0].effect == "new checkpoint"
+
+
+def test_another_default_holds_for_later_tuples_and_rebuilds_state() -> None:
+    reference = ran(compile_query(DEFAULTS).plan, [("a", {"ts": 1})])
+    text = changes_text(edited(reference, DEFAULTS.replace("default 1", "default 2"))[0])
+    assert "its state is rebuilt" in text
+    optional = DEFAULTS.replace("k: int default 1", "k?: int")
+    assert edited(reference, optional)[0].effect == "continues after"
