@@ -14,10 +14,12 @@ from cedilla.compiler.expressions.units import units
 from cedilla.compiler.expressions.units.kinds import described
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan
+from cedilla.compiler.plan.change_events import FORMS as FORMS_OF_CHANGES
 from cedilla.compiler.plan.formats import SINKS, SOURCES
 from cedilla.grammar.hints.forms import CHANGES, CLAUSES, STATEMENTS
 from cedilla.grammar.parsing import lalr
 from cedilla.grammar.syntax import TYPES, UNITS
+from cedilla.grammar.syntax.change_policy import KINDS
 from cedilla.grammar.syntax.operator_forms import FORMS, Form, Hole
 from cedilla.grammar.syntax.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime.hosts.language_server.cursor import Cursor, cursor, input_text
@@ -98,6 +100,8 @@ class _Query:
         if "NAME" not in at.accepted and "STRING" not in at.accepted:
             return
         match str(at.before[0]):
+            case "set" if at.open:
+                yield from self._allowed()
             case "set":
                 yield from _settings(at)
             case "stream" | "table" if at.type(1) != "DEFINE":
@@ -123,6 +127,8 @@ class _Query:
                 yield from unit_items(None)
             case "FROM" if not at.open:
                 yield from (Item(name, "keyword", "format") for name in SOURCES)
+            case "FORMAT":
+                yield from (Item(name, "keyword", "format") for name in FORMS_OF_CHANGES)
             case "IN":
                 yield from self._relations(sources=True)
             case "DOT":
@@ -130,6 +136,15 @@ class _Query:
                     yield from attributes.items()
             case _ if not at.open and at.type() in ("ON", "BY", "HEARTBEAT", "COMMA"):
                 yield from (Item(name, "attribute") for name in own)
+
+    def _allowed(self) -> Iterator[Item]:
+        """Yields the kinds of changes of `set changes = allow {`, or the attributes of one."""
+        at, plan = self.cursor, self.document.plan
+        if at.before[at.open[-1]] == "{":
+            yield from (Item(kind, "keyword") for kind in KINDS if at.type() != "NAME")
+        elif plan is not None:
+            for source in plan.sources:
+                yield from _attributes(plan, source.name).items()
 
     def _relational(self) -> Iterator[Item]:
         at = self.cursor
@@ -146,16 +161,22 @@ class _Query:
                 yield from attributes.units_of(at.word(2))
             elif attributes is not None:
                 yield from attributes.items()
+        elif "LATEST" in [token.type for token in at.before]:
+            if (
+                at.type() in ("BY", "COMMA")
+                and (attributes := self._of_text(self._emitted("AS"))) is not None
+            ):
+                yield from attributes.items()
         elif at.type() in ("ON", "COMMA", "EQUAL", "AND", "DOT"):
             yield from self._pair()
 
     def _own_units(self) -> Iterator[Item]:
         return (Item(name, "unit", "of this query") for name in self.document.names.units)
 
-    def _emitted(self) -> str:
-        """Returns the text of the relation that is emitted."""
+    def _emitted(self, after: str = "TO") -> str:
+        """Returns the text of the relation that is emitted. `after`: the type of the word after it."""
         at = self.cursor
-        end = next(token.start_pos or 0 for token in at.before if token.type == "TO")
+        end = [token.start_pos or 0 for token in at.before if token.type == after][-1]
         return self.document.text[at.begin + (at.before[0].end_pos or 0) : at.begin + end]
 
     def _parameters(self, bracket: int) -> Iterator[Item]:

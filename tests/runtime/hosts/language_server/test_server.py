@@ -144,6 +144,13 @@ def test_hovering_shows_what_explain_knows(editor: Editor, piece: str, inside: i
         ("stream new(a: |", ["int", "long", "double"], "json"),
         ("stream new(a: int) from |", ["csv", "otlp"], "int"),
         ("accent pumps [[s = |", ["1", "2", "3"], "site"),
+        ("set changes = allow {|", ["+", "-", "alter", "unit"], "t"),
+        ("set changes = allow {+, unit(|", ["ts", "s", "t"], "unit"),
+        ('stream new(id: int) from kafka "h/t" format |', ["debezium"], "json"),
+        ('stream new(id: int) from kafka "h/t" format debezium by |', ["id"], "s"),
+        ("emit means as latest by |", ["site", "w", "mean"], "t"),
+        ("stream new(a: int |", ["decimal", "default", "from"], "json"),
+        ("accent pumps [[+(p: double |", ["unit"], "default"),
         ("accent pumps [[s = 1, unit(t, |", ["degC", "degF", "K"], "m"),
     ],
 )
