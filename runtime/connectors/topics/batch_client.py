@@ -43,7 +43,7 @@ _FUNCTIONS: Mapping[str, tuple[Any, list[Any]]] = {
     "topic_partition_list_set_offset": (c_int, [c_void_p, c_char_p, c_int32, c_int64]),
     "topic_partition_list_destroy": (None, [c_void_p]),
     "incremental_assign": (c_void_p, [c_void_p, c_void_p]),
-    "seek_partitions": (c_void_p, [c_void_p, c_void_p, c_int]),
+    "incremental_unassign": (c_void_p, [c_void_p, c_void_p]),
     "error_code": (c_int, [c_void_p]),
     "error_destroy": (None, [c_void_p]),
     "get_watermark_offsets": (c_int, [c_void_p, c_char_p, c_int32, POINTER(c_int64), POINTER(c_int64)]),
@@ -78,8 +78,8 @@ class BatchClient:
     def assign(self, offsets: Mapping[int, int]) -> None:
         self._ask("incremental_assign", offsets)
 
-    def seek(self, partition: int, offset: int) -> None:
-        self._ask("seek_partitions", {partition: offset}, 0)
+    def unassign(self, partition: int) -> None:
+        self._ask("incremental_unassign", {partition: 0})
 
     def last_end(self, partition: int) -> int:
         low, high = c_int64(-1), c_int64(-1)
@@ -103,14 +103,14 @@ class BatchClient:
             if isinstance(content, int):
                 yield Problem(partition, offset, _error(content, reason))
 
-    def _ask(self, function: str, offsets: Mapping[int, int], *arguments: int) -> None:
+    def _ask(self, function: str, offsets: Mapping[int, int]) -> None:
         """Calls a function with places. Raises `DiagnosticError` RQ444."""
         of, name = self._library, self.topic.name.encode()
         places = of["topic_partition_list_new"](len(offsets))
         for partition, offset in offsets.items():
             of["topic_partition_list_add"](places, name, partition)
             of["topic_partition_list_set_offset"](places, name, partition, offset)
-        error = of[function](self._handle, places, *arguments)
+        error = of[function](self._handle, places)
         of["topic_partition_list_destroy"](places)
         if error:
             code = of["error_code"](error)

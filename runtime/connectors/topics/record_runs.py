@@ -51,8 +51,8 @@ class RecordClient(Protocol):
         """Starts reading partitions at offsets. Raises `DiagnosticError` RQ444."""
         ...
 
-    def seek(self, partition: int, offset: int) -> None:
-        """Continues a partition at an offset. Raises `DiagnosticError` RQ444."""
+    def unassign(self, partition: int) -> None:
+        """Stops reading a partition. Raises `DiagnosticError` RQ444."""
         ...
 
     def last_end(self, partition: int) -> int:
@@ -80,19 +80,18 @@ class MessageClient:
     """Imports schemas that the query does not name."""
 
     def assign(self, offsets: Mapping[int, int]) -> None:
-        parts = [self._part(partition, offset) for partition, offset in offsets.items()]
+        kind, name = library().TopicPartition, self.topic.name
+        parts = [kind(name, partition, offset) for partition, offset in offsets.items()]
         asked(self.topic.servers, lambda: self.consumer.incremental_assign(parts))
 
-    def seek(self, partition: int, offset: int) -> None:
-        asked(self.topic.servers, lambda: self.consumer.seek(self._part(partition, offset)))
+    def unassign(self, partition: int) -> None:
+        parts = [library().TopicPartition(self.topic.name, partition)]
+        asked(self.topic.servers, lambda: self.consumer.incremental_unassign(parts))
 
     def last_end(self, partition: int) -> int:
         part = library().TopicPartition(self.topic.name, partition)
         ends = asked(self.topic.servers, lambda: self.consumer.get_watermark_offsets(part, cached=True))
         return ends[1] if ends else -1
-
-    def _part(self, partition: int, offset: int) -> Any:
-        return library().TopicPartition(self.topic.name, partition, offset)
 
     def take(self, most: int, seconds: float) -> Iterator[Run | Problem]:
         kind, errors = library().Message, list[Any]()

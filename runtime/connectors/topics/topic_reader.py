@@ -267,7 +267,8 @@ class TopicReader:
                 raise self._another(f"ends at offset {high} of partition {partition}, before {at}")
             self._gap(partition, at, low)
             self.offsets[partition] = low
-            self._records.seek(partition, low)
+            self._records.unassign(partition)  # the client refuses to move one that it has given up
+            self._records.assign({partition: low})
         elif error.code() in (errors.UNKNOWN_TOPIC_OR_PART, errors._UNKNOWN_PARTITION, errors._UNKNOWN_TOPIC):
             raise missing(self.topic, self._use, errors(errors.UNKNOWN_TOPIC_OR_PART))
         elif error.fatal() or not (error.retriable() or error.code() in _passing(errors)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -261,8 +262,7 @@ def test_files_have_the_same_records_of_a_topic(kafka: Broker, tmp_path: Path) -
         if not are_batches:
             reader._records = MessageClient(reader.topic, reader._consumer)
         reader.begin({}, None)
-        while not reader.is_at_end:
-            reader.fetch()
+        fetched(reader)
         assert reader.ends == dict(enumerate(kafka.ends("as_batches")))
         contents.append(content(folder))
     assert contents[0] == contents[1]
@@ -285,3 +285,37 @@ def content(folder: Path) -> dict[str, bytes]:
         lines_ = b"".join(b"%d %b\n" % pair for pair in zip(offsets, lines_there, strict=True))
         texts[file.parent.name] = texts.get(file.parent.name, b"") + lines_
     return texts
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("are_batches", [True, False])
+def test_records_that_are_deleted_before_they_are_fetched_are_a_gap(
+    kafka: Broker, tmp_path: Path, are_batches: bool
+) -> None:
+    """A reader that accepts gaps continues after them; another one ends."""
+    name = f"late_{are_batches}"
+    address = kafka.topic(name, 1)
+    kafka.send(name, [row(n, 1, 1.0) for n in range(10)])
+    kafka.delete_records(name, 0, 7)
+    for skips in (True, False):
+        reader = TopicReader("r", topic_of(address), str(tmp_path / str(skips)), Files(), 100, skips)
+        if not are_batches:
+            reader._records = MessageClient(reader.topic, reader._consumer)
+        reader.offsets, reader.goals, reader._assigned = {0: 2}, {0: 10}, {0}
+        reader._records.assign({0: 2})  # they were there then
+        if not skips:
+            assert error_of(partial(fetched, reader)).code == "RQ446"
+            continue
+        fetched(reader)
+        (note,) = reader.notes
+        assert "records 2 to 6 of" in note
+        assert reader.offsets == {0: 10}
+        assert [*content(tmp_path / str(skips)).values()] == [
+            b"".join(b'%d {"ts": %d, "s": 1, "t": 1.0}\n' % (n, n) for n in range(7, 10))
+        ]
+
+
+def fetched(reader: TopicReader) -> None:
+    """Fetches all records that a topic had."""
+    while not reader.is_at_end:
+        reader.fetch()
