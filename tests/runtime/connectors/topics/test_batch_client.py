@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
+import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,6 +27,7 @@ from cedilla.runtime.connectors.topics.batch_client import BatchClient
 from cedilla.runtime.connectors.topics.kafka_client import library
 from cedilla.runtime.connectors.topics.record_runs import MessageClient, PendingRecords, Problem, Run
 from cedilla.runtime.connectors.topics.topic_reader import TopicReader
+from tests.kit import ROOT
 from tests.kit.compiler import has_compiler
 from tests.kit.errors import error_of
 from tests.kit.kafka import Broker, accent, closed, row
@@ -181,6 +187,16 @@ def check(seeds: Iterable[int]) -> None:
         assert fake.given_back == fake.all_once, seed
 
 
+def check_module(file: str, seeds: Iterable[int]) -> None:
+    """Does so with another module of the extension."""
+    spec = spec_from_file_location("_batches", file)
+    assert spec is not None
+    assert spec.loader is not None
+    batch_client._batches = module_from_spec(spec)
+    spec.loader.exec_module(batch_client._batches)
+    check(seeds)
+
+
 def test_the_extension_is_there_where_there_is_a_compiler() -> None:
     assert has_compiler() == is_built()
 
@@ -192,8 +208,23 @@ class TestWithExtension:
 
     @pytest.mark.soak
     @pytest.mark.parametrize("seed", soak_seeds(1))
-    def test_other_records_are_too(self, seed: int) -> None:
-        check(range(seed, seed + 30_000))
+    def test_no_record_makes_it_read_or_write_elsewhere(self, seed: int, tmp_path: Path) -> None:
+        """With the address sanitizer, which sees each access outside of a record."""
+        source = ROOT / "runtime" / "connectors" / "topics" / "batches.c"
+        checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-shared", "-fPIC"]
+        module = tmp_path / "_batches.abi3.so"
+        headers = f"-I{sysconfig.get_path('include')}"
+        subprocess.run(["cc", "-g", "-O1", *checks, headers, source, "-o", module], check=True)
+        asked = subprocess.run(
+            ["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+        )
+        settings = {
+            "PYTHONMALLOC": "malloc",
+            "ASAN_OPTIONS": "detect_leaks=0",
+            "LD_PRELOAD": asked.stdout.strip(),
+        }
+        program = f"from {__name__} import check_module; check_module({str(module)!r}, range({seed}, {seed + 20_000}))"
+        subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT, env={**os.environ, **settings})
 
     def test_plain_records_are_one_text(self) -> None:
         """However many there are."""
