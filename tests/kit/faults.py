@@ -191,7 +191,7 @@ def rows(root: Path) -> dict[str, list[str]]:
 
 def integrity(root: Path) -> Integrity:
     """Returns the findings of `cedilla doctor`."""
-    return inspect(SealedFiles(Files(), str(root / "ck")))
+    return inspect(SealedFiles(Files(), str(root / "ck")), Files().checksum)
 
 
 def assert_whole(root: Path) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.engines.spark.frames import is_connect
+from cedilla.runtime.engines.spark.frames import is_connect, is_local
 from cedilla.runtime.engines.spark.memory import lack_of_memory
 from cedilla.runtime.engines.spark.outages import afterwards, limit_waiting
 from cedilla.runtime.engines.spark.settings import RESULTS, set_all
@@ -99,6 +99,11 @@ def engine_in(session: SparkSession) -> Engine:
         is_spark = str(row[0]).startswith(session.version)  # Sail returns Spark's version here
         _ENGINES[session] = "connect" if is_spark else "sail"
     return _ENGINES[session]
+
+
+def is_far(session: SparkSession) -> bool:
+    """Returns True if tasks run on other machines, as far as is known: a server may call its own machine local."""
+    return engine_in(session) == "connect" or not (is_connect(session) or is_local(session))
 
 
 _ENGINES: WeakKeyDictionary[SparkSession, Engine] = WeakKeyDictionary()

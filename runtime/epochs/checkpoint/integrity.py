@@ -21,7 +21,7 @@ from cedilla.runtime.epochs.checkpoint.read_files import Batch, batch_name, batc
 from cedilla.runtime.epochs.checkpoint.stored_plan import PLAN, StoredPlans, reading
 from cedilla.runtime.epochs.checkpoint.tree_files import FOLDER as TREES
 from cedilla.runtime.epochs.checkpoint.tree_files import StoredTrees, bases
-from cedilla.runtime.epochs.state.segments import check_files, paths
+from cedilla.runtime.epochs.state.segments import Checksum, check_files, paths
 
 _READERS = 4
 """The number of segments that are read at once."""
@@ -53,8 +53,9 @@ def is_new(documents: SealedFiles) -> bool:
     return True
 
 
-def inspect(documents: SealedFiles) -> Integrity:
-    """Checks all files that a run continues from. Skips contents of state in a store, which checks them itself."""
+def inspect(documents: SealedFiles, checksum: Checksum | None) -> Integrity:
+    """Checks all files that a run continues from. `checksum`: of some files of one folder; `None` skips the contents of
+    state, as those in a store are, which checks them itself."""
     problems: list[Diagnostic] = []
     checked: dict[str, int] = {}
 
@@ -74,7 +75,7 @@ def inspect(documents: SealedFiles) -> Integrity:
     if not problems:
         last = _commit(documents, record)
     segments = chain.from_iterable(last.segments.values())
-    check("state", (partial(check_files, documents.files, s, content=True) for s in segments))
+    check("state", (partial(check_files, documents.files, s, checksum) for s in segments))
     check("input", iter([partial(_check_input, documents, record)]))
     if record.torn is not None and problems:
         problems.insert(0, *damaged(record.torn, "the record before it cannot be gone on from").diagnostics)
@@ -83,10 +84,10 @@ def inspect(documents: SealedFiles) -> Integrity:
     return Integrity(record.epoch, record.torn, tuple(problems), aside, checked)
 
 
-def check_whole(documents: SealedFiles) -> None:
-    """Raises `DiagnosticError` if a run cannot continue: RQ451 for a missing file, RQ478 for a damaged one, RQ411 for
-    an unreadable one, RQ479 for one that is older than the others."""
-    if not is_new(documents) and (problems := inspect(documents).problems):
+def check_whole(documents: SealedFiles, checksum: Checksum | None) -> None:
+    """Checks what `inspect` does. Raises `DiagnosticError` if a run cannot continue: RQ451 for a missing file, RQ478
+    for a damaged one, RQ411 for an unreadable one, RQ479 for one that is older than the others."""
+    if not is_new(documents) and (problems := inspect(documents, checksum).problems):
         raise DiagnosticError(problems[:1])
 
 

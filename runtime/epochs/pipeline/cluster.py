@@ -22,8 +22,8 @@ from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.engines.spark.workers import in_workers, installed, unfit_workers
 
-_TASKS = 64
-"""Number of tasks that check. The scheduler chooses their machines, but each available machine gets some."""
+_ROWS = 1 << 20
+"""More than a cluster has cores. Spark makes a task for each core, so that each available machine gets some."""
 _ASIDE = "_workers"
 """The folder of a marker file, which readers ignore."""
 
@@ -38,11 +38,10 @@ def check_machines(
     """
     with _marked(files, output) as marks:
         by_folder = {**{folder: files.for_engine(folder) for folder in read}, **marks}
-        asked = in_workers(
-            session.range(0, _TASKS, 1, _TASKS), _Asked(by_folder), "machine STRING, missing STRING"
-        )
+        asked = in_workers(session.range(_ROWS), _Asked(by_folder), "machine STRING, missing STRING")
         try:
-            rows = asked.collect()
+            # The first look waits until the cluster gives a machine, the second has a task for each core by then.
+            rows = [row for _ in range(2) for row in asked.collect()]
         except Exception as problem:
             if (unfit := unfit_workers(problem)) is not None:
                 raise unfit from None
@@ -83,9 +82,8 @@ class _Asked:
     seen: Mapping[str, str]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            if batch.num_rows:
-                yield self.answer()
+        if sum(batch.num_rows for batch in batches):  # a worker that leaves some serves no other task
+            yield self.answer()
 
     def answer(self) -> pa.RecordBatch:
         files = Files()

@@ -15,13 +15,13 @@ from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.explain.analysis.portability import refusals
 from cedilla.compiler.plan import Plan, check_catalogs, check_paths, folders
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.runtime.connectors.formats.file_sums import checksum
 from cedilla.runtime.connectors.formats.sinks.callback import OnEpoch
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
 from cedilla.runtime.connectors.topics.query_topics import Topics
 from cedilla.runtime.control.schemas.importer import importers
-from cedilla.runtime.engines.spark.connect import engine_in
-from cedilla.runtime.engines.spark.frames import is_local
+from cedilla.runtime.engines.spark.connect import engine_in, is_far
 from cedilla.runtime.engines.spark.memory import MemoryGrowth
 from cedilla.runtime.engines.spark.settings import check_settings, own_session
 from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
@@ -134,7 +134,9 @@ def start(
         folders_written = [e.path for e in plan.emits if e.has_folder and on_epoch is None]
         ownership = opened.enter_context(owned(files, home, folders_written))
         opened.push(partial(_ended, ownership))
-        check_whole(SealedFiles(files, home.rstrip("/")))
+        documents = SealedFiles(files, home.rstrip("/"))
+        is_cluster = is_far(spark) if spark is not None else _asks_for_cluster(options)
+        check_whole(documents, None if is_cluster else files.checksum)
         topics = Topics.of(plan, home, files, options.records_per_epoch, importers(plan))
         opened.callback(topics.close)
         with_session = engine_session(plan, options, engine, on_step) if spark is None else own_session(spark)
@@ -147,11 +149,12 @@ def start(
             if not files.exists(folder):
                 raise no_folder(plan, name, folder, what)
         checkpoint = Checkpoint(files, home, ownership, is_watched=is_watched)
-        # A server may run elsewhere, whatever it calls local.
-        if engine == "connect" or (engine == "spark" and not is_local(session)):
+        if is_far(session):
             on_step("looking at the machines of the cluster, once it has some for us")
             sources = [folder for _, folder, _ in folders(plan)]
             check_machines(session, files, sources, [checkpoint.path, *folders_written])
+        if is_cluster:  # its tasks read the state
+            check_whole(documents, partial(checksum, session, files))
         executor = Executor(
             session,
             plan,
@@ -179,6 +182,11 @@ def start(
                 executor.close()
             raise problem
         executor.close()
+
+
+def _asks_for_cluster(options: Options) -> bool:
+    """Returns True if options name a server, or a master of other machines."""
+    return options.remote is not None or not (options.master or "local").startswith("local")
 
 
 def _ended(ownership: Ownership, kind: type[BaseException] | None, *_: object) -> None:

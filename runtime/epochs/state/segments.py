@@ -13,9 +13,10 @@ from pyspark.sql.types import DateType, IntegerType, LongType, TimestampType
 
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Level, Tree
+from cedilla.runtime.connectors.formats.file_sums import checksum
 from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.storage.engine_failures import writing
-from cedilla.runtime.connectors.storage.files import Files, for_each
+from cedilla.runtime.connectors.storage.files import Files, FoundFile, for_each
 from cedilla.runtime.connectors.storage.parquet import Metadata, leaf_of, own_metadata, values_of
 from cedilla.runtime.connectors.storage.written import damaged, missing, read_parquet, written
 from cedilla.runtime.engines.spark import costs
@@ -271,7 +272,7 @@ class StateStore:
             self._files.sync([file.path for file in files], self._root)
             if local_path(path) is None:
                 self._seen.add(path)
-            return _Written(length, count, bounds, len(files), self._files.checksum(files))
+            return _Written(length, count, bounds, len(files), checksum(self._spark, self._files, files))
 
         self._writes[path] = self._jobs.start(write)
         return Segment(path, dump_columns(columns))
@@ -348,9 +349,13 @@ def _measured(segment: Segment, measures: _Written) -> Segment:
     return evolve(segment, **{name: getattr(measures, name) for name in _MEASURES})
 
 
-def check_files(files: Files, segment: Segment, *, content: bool = False) -> None:
+Checksum = Callable[[Sequence[FoundFile]], str | None]
+"""Returns the checksum of files, as `Files.checksum` does."""
+
+
+def check_files(files: Files, segment: Segment, checksum: Checksum | None = None) -> None:
     """Raises `DiagnosticError` if the files of a segment differ from those written: RQ451 if some are missing, RQ478 if
-    their number or length differs. `content`: compares their contents too."""
+    their number or length differs, or the `checksum` of their contents."""
     files_found = files.list(segment.path)
     length = sum(file.length for file in files_found)
     if not files_found or (segment.files is not None and len(files_found) < segment.files):
@@ -360,9 +365,9 @@ def check_files(files: Files, segment: Segment, *, content: bool = False) -> Non
     if length != segment.length:
         raise damaged(segment.path, f"its files have {length} bytes, and had {segment.length}")
     if (
-        content
+        checksum is not None
         and segment.checksum is not None
-        and files.checksum(files_found) not in (None, segment.checksum)
+        and checksum(files_found) not in (None, segment.checksum)
     ):
         raise damaged(segment.path, "the content of its files is not what was written")
 

@@ -29,7 +29,7 @@ def examine(path: str) -> Integrity:
     documents = SealedFiles(Files(), path.rstrip("/"))
     if not any(documents.files.exists(f"{documents.root}/{name}") for name in (PLAN, COMMITS)):
         raise no_checkpoint(path)
-    integrity = inspect(documents)
+    integrity = inspect(documents, documents.files.checksum)
     return integrity if integrity.problems else evolve(integrity, inputs=tuple(_inputs(documents)))
 
 

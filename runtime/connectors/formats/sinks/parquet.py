@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime.connectors.formats.parquet.footers import row_count
 from cedilla.runtime.connectors.formats.sinks.sink import FolderSink
 from cedilla.runtime.connectors.records.marker_files import marker_file
-from cedilla.runtime.connectors.storage.files import FoundFile
+from cedilla.runtime.connectors.storage.files import FoundFile, for_each
 from cedilla.runtime.engines.spark.columns import Columns
 
 
@@ -22,8 +24,8 @@ class ParquetSink(FolderSink):
         # Few other programs know the codec of the state.
         tuples.write.option("compression", "snappy").parquet(folder)
 
-    def count(self, file: FoundFile) -> int:
-        return row_count(self._files, file)
+    def counts(self, spark: SparkSession, files: Sequence[FoundFile]) -> list[int]:
+        return for_each(files, partial(row_count, self._files), self._path)
 
     def marker_file(self, name: str) -> str:
         return marker_file(name)

@@ -9,8 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from typing import ClassVar
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
+from cedilla.runtime.connectors.formats.file_sums import counts
 from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.records.marker_files import (
     ADDS,
@@ -23,7 +24,7 @@ from cedilla.runtime.connectors.records.marker_files import (
     in_stream_order,
 )
 from cedilla.runtime.connectors.storage.engine_failures import writing
-from cedilla.runtime.connectors.storage.files import Files, FoundFile, epoch_name, for_each, name_of
+from cedilla.runtime.connectors.storage.files import Files, FoundFile, epoch_name, name_of
 from cedilla.runtime.connectors.storage.written import written
 from cedilla.runtime.engines.spark.columns import Columns
 
@@ -112,8 +113,8 @@ class FolderSink(Sink):
         return f"{name}.{self.extension}"
 
     @abstractmethod
-    def count(self, file: FoundFile) -> int:
-        """Returns the number of tuples in a file written by `write`."""
+    def counts(self, spark: SparkSession, files: Sequence[FoundFile]) -> list[int]:
+        """Returns the numbers of tuples in files written by `write`."""
 
     @property
     def _copies(self) -> bool:
@@ -143,23 +144,23 @@ class FolderSink(Sink):
         with writing(aside):
             self.write(rows, columns, self._files.for_engine(aside))
         files = written(rows.sparkSession, self._files, aside)
-        counts = dict(zip(files, for_each(files, self.count, aside), strict=True))
+        rows_of = dict(zip(files, self.counts(rows.sparkSession, files), strict=True))
         if self._copies:
-            for file, count in counts.items():
+            for file, count in rows_of.items():
                 if not count:
                     self._files.delete_file(file.path)
             self._staged_files[number] |= self._named(
-                aside, [file for file, count in counts.items() if count]
+                aside, [file for file, count in rows_of.items() if count]
             )
-            return sum(counts.values())
-        some = [file.path for file, count in counts.items() if count]
+            return sum(rows_of.values())
+        some = [file.path for file, count in rows_of.items() if count]
         places = [f"{staged}/{name}-{index:05d}.{self.extension}" for index in range(len(some))]
         for path, path_inside in zip(some, places, strict=True):
             self._files.rename(path, path_inside)
         is_empty = not some and not self._files.list(staged)
         self._files.delete(staged if is_empty else aside)
         self._files.sync(places, self._path)
-        return sum(counts.values())
+        return sum(rows_of.values())
 
     def _named(self, aside: str, files: Sequence[FoundFile]) -> dict[str, FoundFile]:
         """Returns the files of a folder that the engine has written, by the names that they have in the output."""
@@ -264,5 +265,5 @@ class TextSink(FolderSink):
         """Returns the end of every tuple, a text that no tuple contains elsewhere."""
         return "\n"
 
-    def count(self, file: FoundFile) -> int:
-        return self._files.count(file.path, self.end.encode(), file.length) if file.length else 0
+    def counts(self, spark: SparkSession, files: Sequence[FoundFile]) -> list[int]:
+        return counts(spark, self._files, files, self.end.encode())

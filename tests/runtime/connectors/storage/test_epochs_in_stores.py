@@ -161,7 +161,7 @@ def test_a_run_that_dies_at_each_change_gives_what_an_undisturbed_run_gives(
     assert deaths > count
     assert {sink: content(f"{bucket}/run/{sink}") for sink in SINKS} == calm
     files = Files()
-    whole = inspect(SealedFiles(files, f"{bucket}/run/checkpoint"))
+    whole = inspect(SealedFiles(files, f"{bucket}/run/checkpoint"), None)
     assert (whole.problems, whole.unnamed, whole.torn) == ((), (), None)
     assert [
         name_of(file.path) for sink in SINKS for file in files.tree(f"{bucket}/run/{sink}/_staging")

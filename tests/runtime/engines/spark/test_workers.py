@@ -18,7 +18,6 @@ from cedilla.runtime.connectors.storage.engine_failures import refusal
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.engines.spark import costs, workers
 from cedilla.runtime.engines.spark.workers import in_workers, installed, unfit_workers
-from cedilla.runtime.epochs.pipeline import cluster
 from cedilla.runtime.epochs.pipeline.cluster import check_machines
 from tests.kit.environments import environment
 from tests.kit.errors import error_of
@@ -79,7 +78,6 @@ def test_workers_of_another_version_are_refused(spark: SparkSession, monkeypatch
 def test_machines_say_what_they_have_and_which_folders_they_see(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "_TASKS", 3)  # a large cluster takes more, so that each machine has one
     read, output = tmp_path / "in", tmp_path / "out"
     read.mkdir()
     lines = check_machines(spark, Files(), [str(read)], [str(output)])

@@ -397,9 +397,9 @@ def test_state_in_a_store_is_compared_by_number_and_length_of_its_files(bucket: 
         files.write(f"{path}/1.parquet", "as written")
         checksum = Files().checksum(Files().list(path)) if is_found else "0"
         segment = Segment(path, {}, length=10, files=1, checksum=checksum)
-        check_files(Files(), segment, content=True)
+        check_files(Files(), segment, files.checksum)
         files.write(f"{path}/1.parquet", "otherwise!")
-        problem = code_of(lambda segment=segment: check_files(Files(), segment, content=True))
+        problem = code_of(lambda segment=segment: check_files(Files(), segment, files.checksum))
         assert problem == ("RQ478" if is_found else None)
         files.write(f"{path}/1.parquet", "longer than before")
         assert code_of(lambda segment=segment: check_files(Files(), segment)) == "RQ478"

@@ -62,6 +62,22 @@ def test_a_worker_that_dies_amid_the_run_changes_nothing(root: Path, tmp_path: P
     check(root, "killed")
 
 
+@pytest.mark.faults
+def test_a_driver_that_dies_again_and_again_changes_nothing(root: Path, workers: Cluster) -> None:
+    """SIGKILL to the driver after its first commit; the next one goes on, with the executors of a new application."""
+    commits, arguments = (
+        root / "driver" / "checkpoint" / "commits",
+        (*options(root, "driver"), *workers.options),
+    )
+    for _ in range(3):
+        before = {*commits.glob("*.json")}
+        with cedilla("run", str(QUERY), *arguments) as process:
+            until(lambda before=before: bool({*commits.glob("*.json")} - before), process)
+            process.kill()
+    finished(cedilla("run", str(QUERY), *arguments))
+    check(root, "driver")
+
+
 @pytest.mark.soak
 def test_workers_without_cedilla_end_the_run_with_a_message(
     root: Path, workers: Cluster, tmp_path: Path
