@@ -1,8 +1,11 @@
 """Random queries and files whose answer could depend on what shares an epoch: heartbeats, fields that nothing announces
-or an accent announces late, markers of all kinds, bad lines, and operators that look at the order of arrival."""
+or an accent announces late, markers of all kinds, policies of changes, bad lines, lines of several tuples, and
+operators that look at the order of arrival."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from itertools import groupby
 from random import Random
@@ -13,7 +16,7 @@ from attrs import frozen
 
 from tests.kit.lines import marker
 from tests.kit.query import Query
-from tests.kit.stream import Item
+from tests.kit.stream import Item, is_tuple
 
 Line = Item | str
 Files = list[list[Line]]
@@ -74,6 +77,13 @@ _MARKERS = (
     "[k = 5]",
     "[new < 3]",
 )
+_POLICIES = ("any", "allow {+, alter, rename}", "allow {+, -, alter(v), grow, missing}", "allow {}")
+_UNFOLDED = {
+    "element": ("items.", 'each "items"'),
+    "entry": ("items.value.", 'each entry "items"'),
+    "text": ("load.items.", 'parsed "load" each "load.items"'),
+}
+"""How a line has several tuples -> the path to them, and the clause that takes it apart."""
 _BAD: Sequence[Line] = (
     "no json",
     {"ts": "five", "k": 1, "v": 1.0},
@@ -88,17 +98,57 @@ def cut_world(rng: Random) -> CutWorld:
     # The epoch of an inferred attribute decides which rows count 0 (docs/limits.md).
     chosen = rng.sample(sorted(_OPERATORS.keys() - ({"counts"} if drift == "infer" else set())), 3)
     beats = f" heartbeat ts delay {rng.randint(0, 3)}" if rng.random() < 0.7 else " punctuated on ts"
-    settings = {"bad_markers": "quarantine", "drift": drift}
+    policy = rng.choice(_POLICIES) if rng.random() < 0.3 else "any"
+    settings = {"bad_markers": "quarantine", "drift": drift, "changes": policy}
+    form = rng.choice([None, None, None, *_UNFOLDED])
+    path, clause = ("", "") if form is None else _UNFOLDED[form]
+    declared = {"ts": "long", "k": "int", "v": "double", "text": "string"}
+    domains, signs = {"k": " in {1, 2, 3}"}, {"text": "?"}
+    places = {name: "" if form is None else f' from "{path}{name}"' for name in declared}
+    attributes = ", ".join(
+        f"{name}{signs.get(name, '')}: {type_}{places[name]}{domains.get(name, '')}"
+        for name, type_ in declared.items()
+    )
     query = "\n".join(
         [
             *(f"set {name} = {value};" for name, value in settings.items()),
-            "stream r(ts: long, k: int in {1, 2, 3}, v: double, text?: string) from json 'r'" + beats + ";",
+            f"stream r({attributes}) from json 'r' {clause}{beats};",
             *(f"{_OPERATORS[name]};" for name in chosen),
             *(f"emit {name} to json 'o/{name}';" for name in chosen),
         ]
     )
     files: Files = [_file(rng, 3 * n) for n in range(rng.randint(3, 5))]
+    if form is not None:
+        files = [_folded(rng, file, form) for file in files]
     return CutWorld(query, [*files[:-1], [*files[-1], marker("[]")]])
+
+
+def _folded(rng: Random, lines: list[Line], form: str) -> list[Line]:
+    """Returns the lines with neighbouring tuples in one; renames name the path."""
+    folded: list[Line] = []
+    path, _ = _UNFOLDED[form]
+    for are_tuples, group in groupby(lines, lambda line: isinstance(line, dict) and is_tuple(line)):
+        some = [*group]
+        if not are_tuples:
+            folded += [_with_paths(line, path) for line in some]
+        while are_tuples and some:
+            count = rng.randint(1, 3)
+            tuples, some = some[:count], some[count:]
+            match form:
+                case "element":
+                    folded.append({"items": tuples})
+                case "entry":
+                    folded.append({"items": {f"d{number}": line for number, line in enumerate(tuples)}})
+                case _:
+                    folded.append({"load": json.dumps({"items": tuples})})
+    return folded
+
+
+def _with_paths(line: Line, path: str) -> Line:
+    """Returns a marker whose renames name a field by its path."""
+    if not isinstance(line, dict) or "$accent" not in line:
+        return line
+    return {"$accent": re.sub(r"rename\((\w+), (\w+)\)", rf'rename("{path}\1", \2)', line["$accent"])}
 
 
 def with_path_keys(rng: Random, world: CutWorld) -> tuple[CutWorld, CutWorld]:

@@ -30,6 +30,16 @@ class Edge:
     ordered: bool = True
 
     @property
+    def is_list(self) -> bool:
+        """True if its values are lists, of which no condition is."""
+        return self.type.startswith("array<")
+
+    @property
+    def declared(self) -> str:
+        """The type as a stream declares it."""
+        return f"list of {self.type[len('array<') : -1]}" if self.is_list else self.type
+
+    @property
     def constants(self) -> tuple[Any, ...]:
         """The values that a query can write; there are no words for NaN and infinities."""
         return tuple(value for value in self.values if value not in WORDS or self.type == "string")
@@ -51,6 +61,8 @@ only: another function would make doubles of it."""
 WIDE = "zwide"
 """The attribute of amounts of so many digits that their sums are in two parts; Alters make doubles of them. They are
 exact in binary."""
+LIST = "zlist"
+"""The attribute of lists of numbers; Alters are of their elements."""
 EXACT = ("y -> y * 100", "y -> y / 100", "y -> y * 8", "y -> y + 0.5", "y -> y * 1.25 - 3", "y -> 3 - y")
 """Functions under which decimals keep all of their digits (theory N12)."""
 # Names begin with `z`: no arithmetic is done with the others.
@@ -74,6 +86,8 @@ EDGES = {
     ),
     "zday": Edge("date", ("0001-01-01", "1582-10-10", "1969-12-31", "2024-02-29", "9999-12-31")),
     "zflag": Edge("boolean", (True, False), ordered=False),
+    # Exact in binary, under all functions of the worlds.
+    LIST: Edge("array<double>", ([], [0.5], [2.0, 0.5], [3.0, 0.0, 3.0]), ordered=False),
     # Of one sign, for what 1e300 - 1e300 + 1 is depends on the order of addition.
     ODD: Edge("double", (*WORDS, 1e300, -0.0, 0.0, 0.5, 3.0)),
 }
@@ -87,7 +101,7 @@ BEYOND = (2**53, 2**53 + 1, 2**63 - 1, -(2**63))
 
 def is_number(name: str) -> bool:
     """Returns True if an edge attribute can be altered."""
-    return EDGES[name].type.startswith(("int", "long", "double", "decimal"))
+    return EDGES[name].type.startswith(("int", "long", "double", "decimal", "array<double"))
 
 
 def tame(name: str) -> bool:

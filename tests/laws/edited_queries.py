@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from cedilla.compiler import Plan, compile_query
 from cedilla.compiler.plan import Emit
@@ -20,22 +20,36 @@ from tests.runtime.epochs.checkpoint.plan_edits import edited
 
 @frozen
 class RandomQuery:
-    """The lines of a query, and the relation of each output by its folder."""
+    """The lines of a query, the relation of each output by its folder, and the keys of those that are updated."""
 
     lines: Sequence[str]
     outputs: Mapping[str, str]
+    latest: Mapping[str, Sequence[str]] = field(factory=dict[str, Sequence[str]])
 
     @property
     def text(self) -> str:
-        emits = (f'emit {relation} to json "{folder}";\n' for folder, relation in self.outputs.items())
+        emits = (self._emit(folder, relation) for folder, relation in self.outputs.items())
         return f"{SOURCES}{''.join(self.lines)}{''.join(emits)}"
+
+    def _emit(self, folder: str, relation: str) -> str:
+        key = self.latest.get(folder)
+        shown = "" if key is None else f" as latest by {', '.join(key)}"
+        return f'emit {relation}{shown} to json "{folder}";\n'
+
+    def updated(self, rng: Random) -> RandomQuery:
+        """Returns the query with some of the outputs of groups updated, by their key."""
+        query = self
+        for folder, relation in self.outputs.items():
+            if (by := _groups(self.lines, relation)) and rng.random() < 0.7:
+                query = evolve(query, latest={**query.latest, folder: by})
+        return query
 
     def compiled(self) -> Plan:
         """Returns the plan of the lines that outputs need; engines compute no others. Raises `DiagnosticError`."""
         plan = compile_query(self.text).plan
         needed = {name for emit in plan.emits for name in ancestors(plan, emit)}
         lines = [line for line, name in zip(self.lines, _names(self.lines), strict=True) if name in needed]
-        return compile_query(RandomQuery(lines, self.outputs).text).plan
+        return compile_query(evolve(self, lines=lines).text).plan
 
 
 def _names(lines: Sequence[str]) -> list[str]:
@@ -44,6 +58,12 @@ def _names(lines: Sequence[str]) -> list[str]:
 
 def ancestors(plan: Plan, emit: Emit) -> set[str]:
     return {node.name for node in plan.ancestors(emit.relation)}
+
+
+def _groups(lines: Sequence[str], name: str) -> tuple[str, ...]:
+    """Returns the attributes that a relation is grouped by."""
+    node = compile_query(RandomQuery(lines, {"out": name}).text).plan.operator_of[name]
+    return node.grouped_by or ()
 
 
 def _another_number(rng: Random, line: str) -> str:
@@ -142,9 +162,13 @@ def edited_run(seed: int) -> EditedRun | None:
     outputs = {"out": names[-1]}
     if rng.random() < 0.5 and names[1:]:
         outputs["mid"] = rng.choice(names[:-1])
+    updates = Random(seed)
+    if grouped := [name for name in names if _groups(lines, name) and name not in outputs.values()]:
+        outputs["groups"] = updates.choice(grouped)
     query = RandomQuery(lines, outputs)
     kind, other = _edited_query(rng, query)
     try:
+        query, other = query.updated(updates), other.updated(updates)
         plan, new = query.compiled(), other.compiled()
     except DiagnosticError:
         return None

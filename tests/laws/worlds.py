@@ -21,6 +21,7 @@ from tests.laws.edges import (
     CENTS,
     EDGES,
     EXACT,
+    LIST,
     ODD,
     SMALL,
     WORDS,
@@ -44,7 +45,7 @@ def sources(
 ) -> str:
     """The declarations of two streams, with some of `EDGES` and their promises, and of a table."""
     r, s = ("".join(f" punctuated on {scheme}" for scheme in schemes) for schemes in promised)
-    types = "".join(f", {name}: {EDGES[name].type}" for name in extra)
+    types = "".join(f", {name}: {EDGES[name].declared}" for name in extra)
     q = "q: double default 0.5" if promised[0] == ("k",) else "q?: double"  # tuples without q have a value
     attributes = f"k: int in {{1, 2, 3}}, ts: long, v: double, {q}{types}"
     return f"""
@@ -234,6 +235,10 @@ class _Growing:
 
     def computed(self, numbers: list[str], types: dict[str, str]) -> list[str]:
         rng = self.rng
+        lists = [n for n in types if n.split("_")[0] == LIST and types[n] == "array"]
+        if lists and rng.random() < 0.5:
+            whole = rng.choice(lists)
+            return [f"{rng.choice(_OF_LISTS).format(x=whole)} as y{len(self.lines)}"]
         if not numbers or rng.random() < 0.4:
             return []
         x = rng.choice(numbers)
@@ -318,6 +323,10 @@ _OF_CENTS = (
     *("long({x} * 100)", "case when {x} * 100 = 29 then {x} * 3 else 0.5 end", "greatest({x}, 0.87 - {x})"),
 )
 """Expressions that jump if decimals are doubles."""
+_OF_LISTS = (
+    *("size({x})", "element_at({x}, 1)", "element_at({x}, -1)", "list_sum({x})", "list_avg({x})"),
+    *("list_min({x})", "list_max({x})"),
+)
 ALL = (
     *("select", "project", "rename", "union", "intersect", "minus", "distinct", "join", "left join"),
     *("semi join", "anti join", "window", "session", "count window", "sort", "top", "limit", "sample"),
@@ -346,6 +355,8 @@ def world(rng: Random, size: int, kinds: tuple[str, ...] = ALL, edges: int = 0) 
     extra = tuple(rng.sample(list(EDGES), edges))
     if extra and ODD not in extra and rng.random() < 0.3:
         extra = (ODD, *extra[1:])
+    if extra and LIST not in extra and rng.random() < 0.2:
+        extra = (*extra[:-1], LIST)
     promised = rng.choice(PROMISES), rng.choice(PROMISES)
     growing = _Growing(rng, sources(extra, promised), chain=kinds is ORDERED)
     growing.grow(size, kinds)
@@ -392,6 +403,11 @@ class _Source:
     next: Item | None = None
     has_q: dict[int, bool] = field(factory=lambda: dict.fromkeys((1, 2, 3), False))
 
+    @property
+    def described(self) -> list[str]:
+        """The edge attributes that conditions may be of."""
+        return [name for name in self.extra if not EDGES[name].is_list]
+
     def item(self) -> Item | None:
         rng = self.rng
         if self.next is not None:
@@ -407,7 +423,7 @@ class _Source:
             where = rng.choice(
                 [f"k = {k}", f"k != {k}", "k in {1, 2}", f"ts >= {cut}", f"k = {k}, ts < {cut}", ""]
                 + [f"v >= {cut / 8}", f"q <= {cut / 8}"]
-                + [condition(rng, n, EDGES[n]) for n in self.extra]
+                + [condition(rng, n, EDGES[n]) for n in self.described]
             )
             unannounced = [FRESH] if FRESH in self.begun and is_amount(self.fresh) else []
             attribute = rng.choice(
@@ -440,8 +456,8 @@ class _Source:
                         f"[v > {cut}]",
                         f"[k = {k}, ts > {cut}]",
                     ]
-                    + [f"[k = {k}, {condition(rng, n, EDGES[n])}]" for n in self.extra]
-                    + [f"[{condition(rng, n, EDGES[n], one=True)}]" for n in self.extra]
+                    + [f"[k = {k}, {condition(rng, n, EDGES[n])}]" for n in self.described]
+                    + [f"[{condition(rng, n, EDGES[n], one=True)}]" for n in self.described]
                 )
             }
         row: Item = {"k": k, "ts": max(0, self.now - rng.randint(0, 3)), "v": rng.randint(0, 4) / 2}
@@ -457,7 +473,7 @@ class _Source:
         return {n: _edge(n, x) if n in self.extra or n == FRESH else _number(n, x) for n, x in raw.items()}
 
     def edge(self, name: str) -> Any:
-        if name not in self.altered or name == CENTS:
+        if name not in self.altered or name == CENTS or EDGES[name].is_list:
             return self.rng.choice(EDGES[name].values)
         beyond = BEYOND if name in self.begun and EDGES[name].type == "long" else ()
         return self.rng.choice([*SMALL, *beyond, *(WORDS if name == ODD else ())])
@@ -465,6 +481,8 @@ class _Source:
 
 def _edge(name: str, value: Any) -> Any:
     """A value of an edge attribute as JSON has it; of one that was altered, with decimals where it has some."""
+    if isinstance(value, list):
+        return [_edge(name, element) for element in value]
     if not isinstance(value, Fraction):
         return value
     if name == CENTS:
@@ -514,6 +532,8 @@ def canonical(items: list[tuple[str, Item]]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _value(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [float(element) for element in value]
     if name not in EDGES or isinstance(value, Fraction):  # as an Alter has left it
         return value
     return read_value(Type.parse(EDGES[name].type), value)
