@@ -20,9 +20,11 @@ stream r(ts: long, k: int in {0, 1}, x: double) from json "in" punctuated on ts;
 of_rows := running[avg(x) as mean per k on ts over last 5 rows](r);
 of_length := running[avg(x) as mean per k on ts over last 4](r);
 back := running[lag(x, 3) as before, rank() as place per k on ts, x desc](r);
+shared := running[sum(x) as total, max(x) as most per k on ts over all with ties](r);
 emit of_rows to json "o/of_rows";
 emit of_length to json "o/of_length";
 emit back to json "o/back";
+emit shared to json "o/shared";
 """
 
 
@@ -53,15 +55,20 @@ def test_state_has_what_frames_look_back_to(
     run.process(files_per_epoch=1)
     # A state is rewritten when it has three segments, so that two epochs may add to what is needed.
     new = 2 * KEYS * EACH
-    assert most.keys() == {"of_rows.last", "of_length.last", "back.last"}, "no tuple waits"
+    assert most.keys() == {f"{name}.last" for name in ("of_rows", "of_length", "back", "shared")}, (
+        "no tuple waits"
+    )
     assert most["of_rows.last"] <= KEYS * 4 + new
     assert most["of_length.last"] <= KEYS * 4 + new
     assert most["back.last"] <= KEYS * 3 + new
+    assert most["shared.last"] <= KEYS * 3, "one tuple of each key, of each of three segments"
     last = EACH * epochs - 1
     rows = {
-        name: [row for row in run.output(name) if is_tuple(row)] for name in ("of_rows", "of_length", "back")
+        name: [row for row in run.output(name) if is_tuple(row)]
+        for name in ("of_rows", "of_length", "back", "shared")
     }
-    assert [len(of_name) for of_name in rows.values()] == [KEYS * EACH * epochs] * 3
+    assert [len(of_name) for of_name in rows.values()] == [KEYS * EACH * epochs] * 4
+    assert {row["total"] for row in rows["shared"] if row["ts"] == last} == {last * (last + 1) / 2}
     means = {
         name: {row["mean"] for row in rows[name] if row["ts"] == last} for name in ("of_rows", "of_length")
     }
