@@ -89,6 +89,8 @@ class Completion:
         A member that a domain gains has no group of what was closed for all members then (theory N1). Raises RQ593 if
         they are too many, RQ594 if no `end` says which window is the last.
         """
+        if after.closed is before.closed:
+            return []
         closed = closed_for_readers(before.closed, before.universe)
         newly = regions.difference(after.closed, closed)
         runs = [

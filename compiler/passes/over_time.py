@@ -152,6 +152,12 @@ class OverTime:
     def _means(self) -> syntax.Aggregate:
         """Each reading holds until the end of its window; the next one takes back what it did not hold."""
         span, calls = self.node.span, self.node.calls
+        if self.node.begin is not None:
+            message = "`weighted by duration` has no rows of windows without readings, so `complete` cannot add them"
+            hint = (
+                "`last(x) carried as x` in an aggregate of its own has the reading that holds in each window"
+            )
+            raise failure("RQ157", message, span, hint=hint)
         values = {call.arguments[0] for call in calls if _is_mean(call)}
         if self.base.every is not None or len(values) != 1 or not all(map(_is_mean, calls)):
             message = (

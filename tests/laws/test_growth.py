@@ -110,7 +110,7 @@ def check_empty_groups(rng: Random, size: int, length: int) -> str:
     return "grown"
 
 
-@pytest.mark.parametrize("seeds", tiered([range(3), range(3, 15)]), ids=str)
+@pytest.mark.parametrize("seeds", tiered([range(12)], 0), ids=str)
 def test_groups_without_tuples_of_a_new_member_do_not_depend_on_the_cut(seeds: range) -> None:
     """And most streams do grow, otherwise it would say nothing."""
     went = [check_empty_groups(rng, rng.randint(1, 3), 40) for rng in map(Random, seeds)]

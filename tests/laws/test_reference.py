@@ -39,6 +39,7 @@ def test_chains_that_look_at_the_order_keep_the_laws(seed: int) -> None:
     check(rng, rng.randint(2, 5), 40, ORDERED)
 
 
+@pytest.mark.rest
 @given(seed=st.integers(0, 2**32))
 @BRIEF
 def test_plans_with_groups_that_no_tuple_came_to_keep_the_laws(seed: int) -> None:

@@ -69,7 +69,8 @@ class AggregateDataflow(Dataflow):
             is_open = f"NOT {sql.predicate(closed, epoch.types(name))}"
             epoch.provisional[name] = _finished(epoch, operator, results, changed.where(is_open))
         passed = rows.where(sql.predicate(passing, epoch.types(name)))
-        if (empty := empty_groups(epoch, operator, columns, (_TUPLES,))) is not None:
+        empty = empty_groups(epoch, operator, frame.sparkSession, columns, (_TUPLES,))
+        if empty is not None:
             passed = union_by_name(columns, passed, empty)
         finished = _finished(epoch, operator, results, _merged(passed, operator.by, results))
         # Without `by`, engines return a row even for no tuples: the row of the single group, once it is closed.

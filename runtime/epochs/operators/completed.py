@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler.codegen.statements import bounds_sql
@@ -24,7 +24,7 @@ _ARROW = {"int": pa.int64(), "long": pa.int64(), "string": pa.string()}
 
 
 def empty_groups(
-    epoch: Epoch, operator: Aggregate, columns: Columns, counts: Sequence[str]
+    epoch: Epoch, operator: Aggregate, session: SparkSession, columns: Columns, counts: Sequence[str]
 ) -> DataFrame | None:
     """Returns a row for each group of the completion that this epoch closes, also for those with tuples; `None` without
     any.
@@ -42,7 +42,6 @@ def empty_groups(
     window, keys = completion.window, completion.keys(operator.by)
     start = epoch.plan.start[operator.name].types
     types = {name: _ARROW[start[name].name] for name in keys}
-    session = next(iter(epoch.frames.values())).sparkSession
     rows = in_one_part(session, _table(runs, types))
     number = window.names[0]
     rows = rows.withColumn(number, F.explode(F.expr(f"sequence(`{_FIRST}`, `{_LAST}`)")))
