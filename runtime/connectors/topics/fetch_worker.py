@@ -26,6 +26,7 @@ from cedilla.runtime.connectors.topics.fetch_protocol import Answer, Begin, Conn
 from cedilla.runtime.connectors.topics.imported_schemas import ImportedSchemas
 from cedilla.runtime.connectors.topics.registry import FramedRecords
 from cedilla.runtime.connectors.topics.topic_reader import TopicReader
+from cedilla.runtime.engines.spark.allocators import keep_memory
 
 _LOOK = 5.0
 """The time in seconds between two looks for added partitions."""
@@ -175,6 +176,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Messages come by the thousand and make no cycles: the search for cycles took a third of the time.
     gc.disable()
+    keep_memory()
     fetcher = _Fetcher(Connection(os.dup(0)))
     threading.Thread(target=fetcher.listen, args=(os.getppid(),), daemon=True).start()
     fetcher.work()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import platform
+import socket
 import subprocess
 import sys
 import time
@@ -336,6 +338,31 @@ def test_the_process_ends_with_a_run_that_is_killed() -> None:
         while fetching.status() != psutil.STATUS_ZOMBIE:
             assert time.monotonic() < end
             time.sleep(0.05)
+
+
+WORKER = """
+import resource
+from cedilla.runtime.connectors.topics import fetch_worker
+def work(fetcher):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(5):
+        texts = [b"x" * (30 << 20) for _ in range(3)]
+        del texts
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before, flush=True)
+fetch_worker._Fetcher.work = work
+fetch_worker.main()
+"""
+
+
+def test_the_process_takes_memory_for_records_once() -> None:
+    """Texts that follow each other take the same pages."""
+    ours, of_worker = socket.socketpair()
+    with ours, of_worker:
+        done = subprocess.run(
+            [sys.executable, "-c", WORKER], stdin=of_worker, capture_output=True, text=True, check=True
+        )
+    pages = int(done.stdout)
+    assert pages < 2 * 3 * 7680 if platform.libc_ver()[0] == "glibc" else pages > 0
 
 
 def test_secrets_are_neither_sent_nor_in_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
