@@ -13,10 +13,14 @@ from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.storage.files import Files, FoundFile
 from cedilla.runtime.connectors.storage.stores import is_pattern
+from cedilla.runtime.engines.spark.frames import is_connect
 
 _AS_IT_IS = "__globPaths__", "false"
 """The option that stops Spark from treating a path as a pattern. With several paths in one read, Spark would read each
 one again for each path that looks like a pattern."""
+
+_OF_TASKS = "_temporary/0/_temporary"
+"""The folder of Hadoop's committer, in the folder of a job, where tasks write. The end of the job removes it."""
 
 
 def read_parquet(spark: SparkSession, schema: str | StructType, paths: Sequence[str]) -> Iterator[DataFrame]:
@@ -31,6 +35,18 @@ def read_parquet(spark: SparkSession, schema: str | StructType, paths: Sequence[
     for path in paths:
         if is_pattern(path):
             yield spark.read.schema(schema).option(*_AS_IT_IS).parquet(path)
+
+
+def folders_made(spark: SparkSession, files: Files, path: str) -> bool:
+    """Makes an empty folder for a job to append to, with those of its tasks. Returns False if the engine makes them.
+
+    On a disk, Spark starts a process of `chmod` for each folder that it makes (tests/benchmarks/tuning-notes.md).
+    """
+    if is_connect(spark) or local_path(path) is None:
+        return False
+    files.delete(path)
+    files.make(f"{path}/{_OF_TASKS}")
+    return True
 
 
 def written(spark: SparkSession, files: Files, path: str) -> list[FoundFile]:

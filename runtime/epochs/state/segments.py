@@ -18,7 +18,7 @@ from cedilla.runtime.connectors.records.lines import local_path
 from cedilla.runtime.connectors.storage.engine_failures import writing
 from cedilla.runtime.connectors.storage.files import Files, FoundFile, for_each
 from cedilla.runtime.connectors.storage.parquet import Metadata, leaf_of, own_metadata, values_of
-from cedilla.runtime.connectors.storage.written import damaged, missing, read_parquet, written
+from cedilla.runtime.connectors.storage.written import damaged, folders_made, missing, read_parquet, written
 from cedilla.runtime.engines.spark import costs
 from cedilla.runtime.engines.spark.columns import Columns, conformed, dump_columns, load_columns, struct_of
 from cedilla.runtime.engines.spark.frames import is_connect, stacked
@@ -262,7 +262,8 @@ class StateStore:
 
         def write() -> _Written:
             with writing(path):
-                rows.write.mode("overwrite").parquet(target)
+                is_made = folders_made(self._spark, self._files, path)
+                rows.write.mode("append" if is_made else "overwrite").parquet(target)
             files = written(self._spark, self._files, path)
             footers = for_each(files, partial(own_metadata, self._files), path)
             count = sum(footer.num_rows for footer in footers)

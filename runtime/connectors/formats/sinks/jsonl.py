@@ -25,7 +25,7 @@ class JsonLinesSink(TextSink):
 
     def write(self, tuples: DataFrame, columns: Columns, folder: str) -> None:
         if not is_connect(tuples):
-            tuples.write.option("timestampFormat", TIMESTAMP).json(folder)
+            tuples.write.mode("append").option("timestampFormat", TIMESTAMP).json(folder)
             return
         # Not all engines write NaN and infinities as JSON. Most epochs contain none, so the others are written twice.
         tuples = _changed(tuples, columns, _moment)

@@ -22,7 +22,7 @@ class ParquetSink(FolderSink):
 
     def write(self, tuples: DataFrame, columns: Columns, folder: str) -> None:
         # Few other programs know the codec of the state.
-        tuples.write.option("compression", "snappy").parquet(folder)
+        tuples.write.mode("append").option("compression", "snappy").parquet(folder)
 
     def counts(self, spark: SparkSession, files: Sequence[FoundFile]) -> list[int]:
         return for_each(files, partial(row_count, self._files), self._path)

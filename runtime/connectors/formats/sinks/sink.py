@@ -25,7 +25,7 @@ from cedilla.runtime.connectors.records.marker_files import (
 )
 from cedilla.runtime.connectors.storage.engine_failures import writing
 from cedilla.runtime.connectors.storage.files import Files, FoundFile, epoch_name, name_of
-from cedilla.runtime.connectors.storage.written import written
+from cedilla.runtime.connectors.storage.written import folders_made, written
 from cedilla.runtime.engines.spark.columns import Columns
 
 _STAGING = "_staging"
@@ -102,7 +102,7 @@ class FolderSink(Sink):
 
     @abstractmethod
     def write(self, tuples: DataFrame, columns: Columns, folder: str) -> None:
-        """Writes tuples into a new folder; the order of the files' names is the order of the tuples."""
+        """Writes tuples into an empty or new folder; the order of the files' names is the order of the tuples."""
 
     def marker(self, kind: str, text: str) -> str:
         """Returns a marker in the wire format, as a line of a file. `kind`: accent or punctuation."""
@@ -142,6 +142,7 @@ class FolderSink(Sink):
         staged = self._staged(number, self.run)
         aside = f"{staged}/_{name}"
         with writing(aside):
+            folders_made(rows.sparkSession, self._files, aside)
             self.write(rows, columns, self._files.for_engine(aside))
         files = written(rows.sparkSession, self._files, aside)
         rows_of = dict(zip(files, self.counts(rows.sparkSession, files), strict=True))

@@ -25,7 +25,7 @@ class XmlSink(TextSink):
     def write(self, tuples: DataFrame, columns: Columns, folder: str) -> None:
         parts = [quote(f"<{self._relation}>"), *map(_element, columns, columns.values())]
         text = f"concat({', '.join(parts)}, {quote(f'</{self._relation}>')})"
-        tuples.select(F.expr(text).alias("value")).write.text(folder)
+        tuples.select(F.expr(text).alias("value")).write.mode("append").text(folder)
 
     @property
     def end(self) -> str:
