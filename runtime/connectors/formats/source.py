@@ -163,7 +163,8 @@ class Batch:
     `statistics`: those of each file; `None` unless every file has them. `kept`: what the rows need in memory.
     `members`: counts the values of fields, which another thread may do. `narrowed`: returns the rows again, only those
     that satisfy conditions on texts, each given as its field and SQL over the field; `None` if that saves nothing.
-    `unplaced`: reads the rows again by a scan of the embedded engine; `None` if no such scan reads them."""
+    `unplaced`: reads the rows again by a scan of the embedded engine; `None` if no such scan reads them. `is_parsed`:
+    the rows are in files of this epoch, which the engine reads faster than it keeps rows."""
 
     rows: pa.Table | DataFrame
     statistics: StatisticsByFile | None = None
@@ -171,6 +172,7 @@ class Batch:
     members: Callable[[], Members] = dict
     narrowed: Callable[[Conditions], DataFrame] | None = None
     unplaced: Unplaced | None = None
+    is_parsed: bool = False
 
 
 class Format(ABC):

@@ -98,4 +98,6 @@ def union_by_name(columns: Iterable[str], *frames: DataFrame) -> DataFrame:
     """Returns the rows of one or more frames, which have these columns in any order."""
     # `unionByName` of Sail 0.7 ignores the case of names.
     names = [*map(column, columns)]
-    return reduce(DataFrame.union, (frame.select(*names) for frame in frames)) if frames[1:] else frames[0]
+    return (
+        reduce(DataFrame.union, (frame.selectExpr(*names) for frame in frames)) if frames[1:] else frames[0]
+    )

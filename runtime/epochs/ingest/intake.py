@@ -80,7 +80,8 @@ class SourceInput:
     jobs of the epoch. `beats`: the effect of the source's heartbeat. `narrowed`: returns the tuples that satisfy
     conditions on texts, if all tuples are valid and canonical, and that is faster than reading all of them.
     `late`: what makes tuples late, if a heartbeat does. `unplaced`: a scan of the tuples, if all are valid, and no
-    value depends on a position.
+    value depends on a position. `is_valid`: statistics prove all tuples valid. `is_as_read`: its tuples are valid and
+    canonical, and in files that are parsed already.
     """
 
     slice: Slice
@@ -95,11 +96,20 @@ class SourceInput:
     narrowed: Callable[[Conditions], DataFrame] | None = None
     late: LateTuples | None = None
     unplaced: Unplaced | None = None
+    is_valid: bool = False
+    is_as_read: bool = False
 
     @cached_property
     def frame(self) -> DataFrame:
         """The tuples, with the code that rejects them. Frames that nothing uses are not built."""
-        return self._frame()
+        rejection = f"CAST(NULL AS STRING) AS {column(REJECT)}"
+        return self._frame().selectExpr("*", rejection) if self.is_valid else self._frame()
+
+    @property
+    def accepted(self) -> DataFrame:
+        """The valid tuples, perhaps with further columns."""
+        # Engines analyse each step of a plan, so valid tuples get no code to be tested.
+        return self._frame() if self.is_valid else self.frame.where(f"{column(REJECT)} IS NULL")
 
     @cached_property
     def read_counts(self) -> ReadCounts:
@@ -178,7 +188,20 @@ def read(
         scan = None if valid is None or depends_on_places(state) else batch.unplaced
         scan = None if scan is None else evolve(scan, rows=partial(of_rows, scan.rows))
         return SourceInput(
-            part, has_rows, types, region, rows, counts, table, members, beats, narrowed, late, scan
+            part,
+            has_rows,
+            types,
+            region,
+            rows,
+            counts,
+            table,
+            members,
+            beats,
+            narrowed,
+            late,
+            scan,
+            is_valid=valid is not None,
+            is_as_read=is_canonical and batch.is_parsed,
         )
 
     if known_counts is not None:
@@ -267,7 +290,8 @@ def _canonical(
     now: int,
 ) -> DataFrame:
     """Returns the canonical tuples of a slice from its raw ones, as `tuples` does. `around`: returns a region
-    around them. `all_valid`: no tuple is rejected. `late`: that of `Beats`; `now`: the clock of the run."""
+    around them. `all_valid`: no tuple is rejected, and none gets a code. `late`: that of `Beats`; `now`: the clock of
+    the run."""
     raw = lines.where(condition) if (condition := part.condition(column(POSITION))) else lines
     kept = [*map(column, (*undeclared, *([GONE] if source.latest else []), CORRUPT, POSITION))]
     if state.names.of:
@@ -309,7 +333,7 @@ def _canonical(
             }
             raw = raw.withColumns(near)
     if all_valid:
-        return raw.selectExpr(*map(column, state.types), *kept, f"CAST(NULL AS STRING) AS {column(REJECT)}")
+        return raw
     checking = Lookups(tables, state.types, places)
     judged = _rejection(
         source, state, undeclared, checking, late=bool(late), has_keys=bool(part.keys), now=now

@@ -38,7 +38,7 @@ class DistinctDataflow(Dataflow):
             came = epoch.cached(_first(epoch, operator, frame, None))
             first = _looked_up(came, old, _state_columns(epoch, operator))
         else:
-            came = epoch.cached(frame) if is_read_again else frame
+            came = epoch.cached_input(operator.inputs[0], frame) if is_read_again else frame
             first = _first(epoch, operator, came, old)
         if stays:
             first = epoch.cached(first)

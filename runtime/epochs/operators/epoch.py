@@ -1,4 +1,7 @@
-"""The canonical data flow of one epoch, called by generated programs (design, section 5)."""
+"""The canonical data flow of one epoch, called by generated programs (design, section 5).
+
+Over 400 lines, as programs call methods of one object, and operators ask it for the epoch's facts, sizes and rows.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from cedilla.compiler.codegen.statements import alias_sql, condition_sql, items_
 from cedilla.compiler.expressions.types import DOUBLE, Type, column
 from cedilla.compiler.facts.facts import Facts, StateFacts
 from cedilla.compiler.operators import Operator, Project, Rename, Sample, Select, Window
-from cedilla.compiler.plan import Plan, changed_by_state
+from cedilla.compiler.plan import Plan, Source, changed_by_state
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.spark import costs
 from cedilla.runtime.engines.spark.columns import ORDER, Columns, columns_of, conformed, with_doubles
@@ -38,11 +41,11 @@ def all_but(*names: str) -> tuple[str, ...]:
 class Epoch:
     """One epoch. `before` and `after` are the facts of every relation when it begins and when it ends.
 
-    Stateful operators write their new state while their output is being planned, once in each epoch. `length`: bytes of
-    input, converted to the size of JSON. `regions_read`: for each source, returns a region around its tuples.
-    `scratch`: a folder for rows that are needed until the epoch is committed. `state_facts`: of the operators' state
-    when the epoch begins. `closed_by_state`: what state has closed, which `after` contains. `lengths`: the part of
-    `length` of each source.
+    Stateful operators write their new state while their output is being planned, once in each epoch. `lengths`: for each
+    source, bytes of input, converted to the size of JSON. `regions_read`: for each source, returns a region around its
+    tuples. `scratch`: a folder for rows that are needed until the epoch is committed. `state_facts`: of the operators'
+    state when the epoch begins. `closed_by_state`: what state has closed, which `after` contains. `as_read`: the sources
+    whose tuples are read from files as they are.
     """
 
     plan: Plan
@@ -53,12 +56,12 @@ class Epoch:
     after: Mapping[str, Facts]
     state: StateStore
     exit_stack: ExitStack
-    length: int = 0
+    lengths: Mapping[str, int] = field(factory=dict[str, int])
     regions_read: Mapping[str, Callable[[], Tree]] = field(factory=dict[str, Callable[[], Tree]])
     scratch: str = ""
     state_facts: Mapping[str, StateFacts] = field(factory=dict[str, StateFacts])
     closed_by_state: dict[str, StateFacts] = field(factory=dict[str, StateFacts])
-    lengths: Mapping[str, int] = field(factory=dict[str, int])
+    as_read: frozenset[str] = frozenset()
     _has_rows: dict[str, bool] = field(factory=dict[str, bool])
     _output_regions: dict[str, Tree] = field(factory=dict[str, Tree])
     _before_windows: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
@@ -174,11 +177,14 @@ class Epoch:
         operator, frames = self._next(), stated
         name = operator.name
         needed = (
-            frame if self.plan.takes_places(operator, side) else frame.drop(ORDER)
-            for side, frame in enumerate(frames[: len(operator.inputs)])
+            frame.drop(ORDER)
+            if input_name in self.plan.with_places and not self.plan.takes_places(operator, side)
+            else frame
+            for side, (input_name, frame) in enumerate(zip(operator.inputs, frames, strict=False))
         )
         result = DATAFLOWS[type(operator)].run(self, operator, *needed)  # type: ignore[arg-type]
-        rows = result if name in self.plan.placed else result.drop(ORDER)
+        is_placed = any(self.plan.takes_places(operator, side) for side in range(len(operator.inputs)))
+        rows = result.drop(ORDER) if is_placed and name not in self.plan.placed else result
         self._depths[name] = 1 + max(map(self._depth, operator.inputs))
         is_deep = name in self.plan.stored and self._depths[name] >= costs.DEEP and not _keeps_rows(rows)
         if (name in self.plan.shared or is_deep) and self.has_rows(name):
@@ -210,12 +216,23 @@ class Epoch:
         self.exit_stack.callback(frame.unpersist)
         return frame.persist()
 
+    def cached_input(self, name: str, frame: DataFrame, times: int = 2) -> DataFrame:
+        """Caches the rows of an operator's input that are read `times` times, if reading them again costs more.
+
+        To keep 100,000 rows that the epoch after reads, too, costs more than to scan the files of parsed tuples twice
+        (tests/benchmarks/tuning-notes.md).
+        """
+        above = self.plan.ancestors(name)
+        are_as_read = all(node.name in self.as_read for node in above if isinstance(node, Source))
+        is_scan = are_as_read and not any(isinstance(node, Operator) and node.stateful for node in above)
+        return frame if is_scan else self.cached(frame, times)
+
     def materialized(
         self, name: str, frame: DataFrame, columns: Columns, *, is_deep: bool = False
     ) -> DataFrame:
         """Caches rows that cost more to compute than to write. If the engine keeps no rows, those of a large epoch or
         of a deep plan are computed now, and become Parquet. `name`: of the operator; `columns`: of the rows."""
-        if _keeps_rows(frame) or (self.length <= costs.MATERIALIZED and not is_deep):
+        if _keeps_rows(frame) or (self._length <= costs.MATERIALIZED and not is_deep):
             return self.cached(frame)
         self._depths[name.removesuffix(".passed")] = 0
         self.has_scratch = True
@@ -356,7 +373,11 @@ class Epoch:
     def is_small_input(self, key: str, region: Tree = True) -> bool:
         """Returns True if this epoch has few tuples and the rows to read from a state are many. Then the tuples are
         broadcast to the state, because grouping both would move all of it."""
-        return self.length <= costs.SENT_INPUT and self.state.length_of(key, region) >= costs.LARGE_STATE
+        return self._length <= costs.SENT_INPUT and self.state.length_of(key, region) >= costs.LARGE_STATE
+
+    @property
+    def _length(self) -> int:
+        return sum(self.lengths.values())
 
     def length_above(self, name: str) -> int:
         """Returns the bytes of the sources of a relation."""

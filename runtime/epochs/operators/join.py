@@ -48,7 +48,10 @@ class JoinDataflow(Dataflow):
             epoch.may_enter_state(name, purged) for name, purged in zip(operator.inputs, purges, strict=True)
         ]
         uses = (any(has_rows[1]) + stays[0], sum(has_rows[0]) + stays[1])
-        new = [None if r is None else epoch.cached(r, times) for r, times in zip(new, uses, strict=True)]
+        new = [
+            None if rows is None else epoch.cached_input(input_name, rows, times)
+            for input_name, rows, times in zip(operator.inputs, new, uses, strict=True)
+        ]
         is_near = epoch.is_read_from_memory(operator.name)
         for key, rows, purged, kept, stay, times in zip(keys, new, purges, columns, stays, uses, strict=True):
             near = rows if is_near and times > 1 else None
@@ -307,7 +310,7 @@ class FilteringDataflow(Dataflow):
         waiting, keys = (f"{operator.name}.{side}" for side in SIDES)
         busy = [epoch.has_rows(name) for name in operator.inputs]
         fresh = epoch.cached(keys_of(right, operator)) if busy[1] else None
-        new = epoch.cached(left) if busy[0] else None
+        new = epoch.cached_input(operator.inputs[0], left) if busy[0] else None
         old = epoch.state.read(keys, key_columns(epoch, operator))
         right_keys = known_keys(epoch, operator, keys, old, new)
         tuples = split_left(operator, pending_left(epoch, operator, waiting), new, right_keys, fresh)

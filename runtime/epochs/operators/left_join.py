@@ -41,7 +41,7 @@ class LeftJoinDataflow(Dataflow):
         old_left = epoch.state.read(f"{operator.name}.{LEFT}", columns[0])
         old_right = epoch.state.read(right_key, columns[1])
         new_left, new_right = (
-            epoch.cached(frame) if epoch.has_rows(name) else None
+            epoch.cached_input(name, frame) if epoch.has_rows(name) else None
             for frame, name in zip((left, right), operator.inputs, strict=True)
         )
         waiting = pending_left(epoch, operator, key)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler.explain.analysis.early_conditions import early_conditions
@@ -19,6 +19,7 @@ from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.connectors.formats.lines.tuple_statistics import summed
 from cedilla.runtime.connectors.formats.sinks.sink import Sink
+from cedilla.runtime.connectors.records.marker import Types
 from cedilla.runtime.connectors.records.marker_files import Markers
 from cedilla.runtime.connectors.storage.files import epoch_name
 from cedilla.runtime.control.change_detection.groups import counted_attributes
@@ -49,7 +50,6 @@ from cedilla.runtime.epochs.checkpoint.journal import Journal, Members
 from cedilla.runtime.epochs.ingest import intake
 from cedilla.runtime.epochs.ingest.intake import SourceInput
 from cedilla.runtime.epochs.ingest.read_ahead import ReadAhead
-from cedilla.runtime.epochs.ingest.read_counts import REJECT
 from cedilla.runtime.epochs.ingest.slices import Slice
 from cedilla.runtime.epochs.operators.epoch import Epoch
 from cedilla.runtime.epochs.pipeline.batch_cursor import PlannedEpoch
@@ -112,6 +112,8 @@ class EpochStarter:
     checkpoint: Checkpoint
     journal: Journal
     ahead: ReadAhead
+    _without_tuples: dict[tuple[str, ...], DataFrame] = field(factory=dict[tuple[str, ...], DataFrame])
+    """Frames for sources without tuples, by the SQL of their columns."""
 
     def scratch(self, number: int) -> str:
         """Returns a folder for files of an epoch that are only needed until it is committed."""
@@ -256,12 +258,12 @@ class EpochStarter:
             derive(plan, {n: s.facts() for n, s in states.items()}, closed),
             self.state,
             cached,
-            sum(part.slice.length for part in read.values()),
+            {name: part.slice.length for name, part in read.items()},
             {name: part.region for name, part in read.items()},
             scratch,
             base.state_facts,
             closed,
-            {name: part.slice.length for name, part in read.items()},
+            frozenset(name for name, part in read.items() if part.is_as_read),
         )
         return epoch, derive(plan, during, base.state_facts)
 
@@ -318,7 +320,7 @@ class EpochStarter:
     ) -> dict[str, DataFrame]:
         """The tuples of each source; sources that have none share a DataFrame where their attributes are the same."""
         frames: dict[str, DataFrame] = {}
-        without: dict[tuple[str, ...], DataFrame] = {}
+        without = self._without_tuples
         for index, source in enumerate(self.plan.sources):
             name, types = source.name, states[source.name].types
             names = [column(attribute) for attribute in types]
@@ -329,24 +331,23 @@ class EpochStarter:
             if part is None or not part.has_rows or (name in parsed and parsed[name] is None):
                 texts = [f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in types.items()]
                 # A constant would be never null to Sail, which unites no structure of such with others.
-                texts += [f"{order(number, index, 'id')} AS {column(ORDER)}"] if is_placed else []
+                texts += [f"{order(0, 0, 'id')} AS {column(ORDER)}"] if is_placed else []
                 if tuple(texts) not in without:
                     without[tuple(texts)] = self.spark.range(0).selectExpr(*texts)
                 frames[name] = without[tuple(texts)]
             elif (table := parsed.get(name)) is None:
-                rows = self._rows(name, part, states[name])
-                frames[name] = rows.where(f"{column(REJECT)} IS NULL").selectExpr(*names)
+                frames[name] = self._accepted(name, part, types).selectExpr(*names)
             else:
                 frame = in_one_part(self.spark, table)
                 frames[name] = frame.selectExpr(*names) if is_placed else frame
         return frames
 
-    def _rows(self, name: str, part: SourceInput, state: SourceState) -> DataFrame:
-        """Returns the tuples of a source in the way that costs least."""
+    def _accepted(self, name: str, part: SourceInput, types: Types) -> DataFrame:
+        """Returns the valid tuples of a source in the way that costs least, perhaps with further columns."""
         if part.unplaced is not None and name not in self.plan.placed:
             return part.unplaced.rows()
-        conditions = early_conditions(self.plan, name, state.types) if part.narrowed is not None else ()
-        return part.narrowed(conditions) if conditions and part.narrowed else part.frame
+        conditions = early_conditions(self.plan, name, types) if part.narrowed is not None else ()
+        return part.narrowed(conditions) if conditions and part.narrowed else part.accepted
 
     def _encoded(
         self,

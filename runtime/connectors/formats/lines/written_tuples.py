@@ -193,6 +193,7 @@ class WrittenTuples(FewRows[Group]):
             rows,
             self._statistics(texts),
             members=partial(_members, self.counted.names, [text for *_, text in rows_written]),
+            is_parsed=True,
         )
 
     def _statistics(self, texts: Sequence[str | None]) -> dict[int, FileStatistics] | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql.types import LongType
 
 from cedilla.compiler import regions
@@ -123,6 +123,36 @@ def test_distinct_reads_what_the_epoch_before_has_read(
     assert ages == {2, 3, 4, 5}
     keys = sorted(row["k"] for row in run.output("out") if is_tuple(row))
     assert keys == [0, 1, 2, *range(9, 16)]
+
+
+def test_tuples_in_files_are_read_again_and_not_kept(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an epoch only its new keys are kept: two jobs need them. Folders of all these jobs are there before."""
+    monkeypatch.setattr(costs, "PARSED_BY_DRIVER", 0)
+    run = Query(spark, tmp_path, ONCE % "distinct(r)")
+    for epoch in range(4):
+        run.write("r", repeated(epoch))
+    kept, made = list[DataFrame](), list[bool]()
+    frames = type(spark.range(1))
+    persist, parquet = frames.persist, DataFrameWriter.parquet
+
+    def keep(frame: DataFrame) -> DataFrame:
+        kept.append(frame)
+        return persist(frame)
+
+    def write(writer: DataFrameWriter, path: str) -> None:
+        made.append(Path(path, "_temporary/0/_temporary").is_dir())
+        parquet(writer, path)
+        assert not Path(path, "_temporary").exists()
+
+    monkeypatch.setattr(frames, "persist", keep)
+    monkeypatch.setattr(DataFrameWriter, "parquet", write)
+    run.process(files_per_epoch=1)
+    assert len(kept) == 4
+    assert made == [True] * 4
+    keys = sorted(row["k"] for row in run.output("out") if is_tuple(row))
+    assert keys == [0, 1, 2, *range(9, 14)]
 
 
 @pytest.mark.either_engine
