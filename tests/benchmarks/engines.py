@@ -34,6 +34,13 @@ STATE_STORES: dict[str, dict[str, str]] = {
 }
 """Competitor -> its settings: the state store that keeps state on the heap and writes deltas, and RocksDB."""
 
+JOIN_FORMAT_3 = {
+    "spark.sql.streaming.join.stateFormatVersion": "3",
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
+}
+"""Settings for the newest state of joins in RocksDB, one store in place of four. It fails with the file system without
+checksums, which Cedilla's session has."""
+
 
 def spark_session(cores: int, conf: Mapping[str, str]) -> SparkSession:
     """The session that Cedilla's command line makes, also for hand-written queries: engines differ in nothing else."""

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from tests.benchmarks.contest import Compared, Competitor, Contest, cedilla_competitors
 from tests.benchmarks.core.query import Query, Size
 from tests.benchmarks.core.runs import NAMES, flink_rows, flink_statements, prepare, query_of
-from tests.benchmarks.engines import STATE_STORES
+from tests.benchmarks.engines import JOIN_FORMAT_3, STATE_STORES
 from tests.benchmarks.flink.competitors import flink_competitors
 from tests.benchmarks.options import Wanted
 
@@ -41,7 +41,8 @@ def _contest(query: Query, size: Size, format: str, wanted: Wanted) -> Contest:
     for store, conf in STATE_STORES.items():
         if query.stateful or store == "spark":
             call = "tests.benchmarks.core.runs:run_native"
-            competitors.append(Competitor(store, call, arguments, arguments, conf))
+            newest = JOIN_FORMAT_3 if (store, query.name) == ("spark-rocksdb", "join") else {}
+            competitors.append(Competitor(store, call, arguments, arguments, {**conf, **newest}))
     flink = wanted.flink and size.rows >= FLINK_ROWS
     if flink:
         competitors += flink_competitors(
