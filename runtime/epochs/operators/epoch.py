@@ -41,10 +41,10 @@ def all_but(*names: str) -> tuple[str, ...]:
 class Epoch:
     """One epoch. `before` and `after` are the facts of every relation when it begins and when it ends.
 
-    Stateful operators write their new state while their output is being planned, once in each epoch. `lengths`: for each
-    source, bytes of input, converted to the size of JSON. `regions_read`: for each source, returns a region around its
+    Stateful operators write their new state while their output is being planned, once in each epoch. `lengths`: bytes
+    of each source's input, converted to the size of JSON. `regions_read`: for each source, returns a region around its
     tuples. `scratch`: a folder for rows that are needed until the epoch is committed. `state_facts`: of the operators'
-    state when the epoch begins. `closed_by_state`: what state has closed, which `after` contains. `as_read`: the sources
+    state when the epoch begins. `closed_by_state`: what state has closed, which `after` contains. `as_read`: sources
     whose tuples are read from files as they are.
     """
 

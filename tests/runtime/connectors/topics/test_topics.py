@@ -359,7 +359,11 @@ def test_the_process_takes_memory_for_records_once() -> None:
     ours, of_worker = socket.socketpair()
     with ours, of_worker:
         done = subprocess.run(
-            [sys.executable, "-c", WORKER], stdin=of_worker, capture_output=True, text=True, check=True
+            [sys.executable, "-c", WORKER],
+            stdin=of_worker.fileno(),
+            capture_output=True,
+            text=True,
+            check=True,
         )
     pages = int(done.stdout)
     assert pages < 2 * 3 * 7680 if platform.libc_ver()[0] == "glibc" else pages > 0
