@@ -75,9 +75,8 @@ class Project(Operator):
     rules: ClassVar[Rules] = Rules("P1", "P1", "P1", merged=dict.fromkeys(KINDS, "G20"), partial="P3")
 
     @property
-    def fills(self) -> bool:
-        """True if it fills in defaults of attributes of its input, and changes nothing else."""
-        return self.rest and bool(self.excepts) and self.items.keys() == {*self.excepts}
+    def filled(self) -> frozenset[str]:
+        return frozenset(self.items) if self.rest and self.items.keys() == {*self.excepts} else frozenset()
 
     @property
     def expressions(self) -> tuple[Expression, ...]:

@@ -135,7 +135,7 @@ class _Builder:
             )
         changed = fixed_units(node, source.units, source.facts.types)
         of = source.node
-        stream = of.inputs[0] if isinstance(of, operators.Project) and of.fills else relation
+        stream = of.inputs[0] if isinstance(of, Operator) and of.filled else relation
         name = fresh(stream, {emit.name for emit in self.emits})
         relation = self._converted(relation, changed, node, absorbing, f"{relation}_in_units")
         self.emits.append(

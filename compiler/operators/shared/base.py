@@ -207,6 +207,11 @@ class Operator(ABC):
         when they pass."""
         return None
 
+    @property
+    def filled(self) -> frozenset[str]:
+        """The attributes of its input for which it fills in defaults, if it changes nothing else; else none."""
+        return frozenset()
+
     def of_open_groups(self, rows: OpenGroups, types: Mapping[str, Type]) -> OpenGroups | None:
         """Returns its rows of open groups by those of its input; `None` if it passes final rows only. `types`: of the
         input."""

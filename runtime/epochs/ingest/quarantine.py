@@ -31,10 +31,10 @@ from cedilla.runtime.connectors.records.unreadable import HEAD, BadLine, unreada
 from cedilla.runtime.connectors.storage.engine_failures import writing
 from cedilla.runtime.connectors.storage.files import Files, epoch_name, name_of
 from cedilla.runtime.control.markers.bad_markers import SetAside
-from cedilla.runtime.epochs.ingest.intake import SourceInput
 from cedilla.runtime.epochs.ingest.late_tuples import Lines
 from cedilla.runtime.epochs.ingest.read_counts import ATTRIBUTE, CODE
 from cedilla.runtime.epochs.ingest.refused_markers import marker_lines
+from cedilla.runtime.epochs.ingest.source_input import SourceInput
 
 _ASIDE = "_run="
 """Prefix of the names of folders into which runs write rejected lines before the commit."""

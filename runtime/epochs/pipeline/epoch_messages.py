@@ -20,8 +20,8 @@ from cedilla.runtime.control.markers.advance import (
 from cedilla.runtime.control.markers.allowed import NOT_ALLOWED
 from cedilla.runtime.control.sources import active_accents
 from cedilla.runtime.epochs.checkpoint.commits import Commit
-from cedilla.runtime.epochs.ingest.intake import SourceInput
 from cedilla.runtime.epochs.ingest.slices import Slice, line_of
+from cedilla.runtime.epochs.ingest.source_input import SourceInput
 from cedilla.runtime.epochs.pipeline.report import MAX_WARNINGS, EpochReport
 
 

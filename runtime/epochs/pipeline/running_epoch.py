@@ -48,9 +48,9 @@ from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.epochs.checkpoint.commits import Commit
 from cedilla.runtime.epochs.checkpoint.journal import Journal, Members
 from cedilla.runtime.epochs.ingest import intake
-from cedilla.runtime.epochs.ingest.intake import SourceInput
 from cedilla.runtime.epochs.ingest.read_ahead import ReadAhead
 from cedilla.runtime.epochs.ingest.slices import Slice
+from cedilla.runtime.epochs.ingest.source_input import SourceInput
 from cedilla.runtime.epochs.operators.epoch import Epoch
 from cedilla.runtime.epochs.pipeline.batch_cursor import PlannedEpoch
 from cedilla.runtime.epochs.pipeline.encode import encoded, marked

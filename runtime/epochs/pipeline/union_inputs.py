@@ -14,7 +14,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.epochs.ingest.intake import SourceInput
+from cedilla.runtime.epochs.ingest.source_input import SourceInput
 
 
 def tables(

@@ -33,9 +33,9 @@ from cedilla.runtime.control.change_detection.points import (
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.spark.columns import axis_value
 from cedilla.runtime.engines.spark.jobs import Jobs
-from cedilla.runtime.epochs.ingest.intake import SourceInput
 from cedilla.runtime.epochs.ingest.read_counts import REJECT
 from cedilla.runtime.epochs.ingest.slices import Slice
+from cedilla.runtime.epochs.ingest.source_input import SourceInput
 
 _MAX_ROWS = 2 * MAX_TUPLES
 """More rows of an aggregate are left in the engine."""

@@ -365,11 +365,8 @@ def check_files(files: Files, segment: Segment, checksum: Checksum | None = None
         raise damaged(segment.path, f"it has {len(files_found)} files, and had {segment.files}")
     if length != segment.length:
         raise damaged(segment.path, f"its files have {length} bytes, and had {segment.length}")
-    if (
-        checksum is not None
-        and segment.checksum is not None
-        and checksum(files_found) not in (None, segment.checksum)
-    ):
+    right = None, segment.checksum
+    if checksum is not None and segment.checksum is not None and checksum(files_found) not in right:
         raise damaged(segment.path, "the content of its files is not what was written")
 
 

@@ -13,7 +13,6 @@ from attrs import frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts, StateFacts
-from cedilla.compiler.operators import Project
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.control.markers.stated_accents import States
@@ -103,13 +102,9 @@ def _filled(plan: Plan, other: Plan) -> dict[str, Joined]:
     """Returns the projections that fill in defaults of attributes which each tuple has by the other plan."""
     filled: dict[str, Joined] = {}
     for operator in plan.operators:
-        if (
-            isinstance(operator, Project)
-            and operator.fills
-            and (stream := operator.inputs[0]) in other.source_of
-        ):
+        if operator.filled and (stream := operator.inputs[0]) in other.source_of:
             required = {a.name for a in other.source_of[stream].attributes if not a.optional}
-            if operator.items.keys() <= required:
+            if operator.filled <= required:
                 filled[operator.name] = Joined(stream)
     return filled
 
