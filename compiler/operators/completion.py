@@ -13,13 +13,14 @@ from math import ceil, prod
 from attrs import frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import STRING
 from cedilla.compiler.facts.facts import Facts, closed_for_readers
 from cedilla.compiler.operators.window import Window
 from cedilla.compiler.regions import ANYTHING, Bound, Domain, Tree, Universe, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.spans import Span as Range
 from cedilla.compiler.regions.spans import spans
-from cedilla.grammar.diagnostics import Span, failure
+from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 
 MOST = 1_000_000
 """The rows that one epoch may complete: a punctuation that closes years of seconds by mistake is found."""
@@ -68,14 +69,14 @@ class Completion:
         members."""
         keys = self.keys(by)
         if len(keys) == len(by):
-            message = f"`complete` needs the window in `by`: {', '.join(f'`{n}`' for n in self.window.names)}"
-            raise failure("RQ590", message, span, hint=f"`by {', '.join((self.window.names[0], *by))}`")
+            raise not_by_window(self.window.names, by, span)
         domains = [source.universe.get(name, ANYTHING) for name in keys]
         for name, domain in zip(keys, domains, strict=True):
             type_ = source.types[name]
             if type_.name not in _LISTED or not (domain.listed or _is_finite(domain, name)):
                 message = f"`complete` needs the members of `{name}`, and it has no finite domain"
-                hint = f"declare one: `{name}: {type_} in {{1, 2}}`, or `in devices.{name}` of a table"
+                some = '{"a", "b"}' if type_ == STRING else "{1, 2}"
+                hint = f"declare one: `{name}: {type_} in {some}`, or `in devices.{name}` of a table"
                 if type_.name not in _LISTED:
                     message = f"`complete` lists whole numbers and strings, and `{name}` is {type_}"
                     hint = f"`extend` computes one: `extend[string({name}) as {name}_text](R)`"
@@ -154,6 +155,16 @@ class Completion:
             return self._first_from(regions.ceiling(cut)) - bound.offset
 
         return number(of[0]), number(of[1])
+
+
+def not_by_window(names: Sequence[str], by: Sequence[str], span: Span | None) -> DiagnosticError:
+    """Returns RQ590 for groups by no name of the window below, or without a window below, which has no `names`."""
+    if names:
+        message = f"`complete` needs the window in `by`: {', '.join(f'`{n}`' for n in names)}"
+        return failure("RQ590", message, span, hint=f"`by {', '.join((names[0], *by))}`")
+    hint = "`aggregate[... by w, k complete from 0](window[10 on ts as w](R))`; tuples are selected below"
+    message = "`complete` needs a window as its input, because only windows say which groups there are"
+    return failure("RQ590", message, span, hint=hint)
 
 
 def check_axis(window: Window, span: Span | None) -> None:

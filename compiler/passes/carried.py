@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from cedilla.compiler.operators.completion import not_by_window
 from cedilla.compiler.passes.report import Report, fresh, own_name
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
@@ -11,7 +12,7 @@ from cedilla.grammar.syntax import AggregateCall, Attribute, ProjectItem
 
 
 def carry(query: syntax.Query, taken: set[str], report: Report) -> syntax.Query:
-    """Replaces results that are carried by running functions over the rows of all windows. Raises RQ595.
+    """Replaces results that are carried by running functions over the rows of all windows. Raises RQ590, RQ595.
 
     >>> from cedilla.compiler.passes.resolve import resolve
     >>> from cedilla.grammar.formatting.formatter import format_query
@@ -56,10 +57,12 @@ def _replaced(
     alias = below.alias if isinstance(below, syntax.Window) else ()
     windows = (alias,) if isinstance(alias, str) else alias
     order = next((group for group in node.by if group in windows), None)
-    if node.begin is None or order is None:
+    if node.begin is None:
         hint = "`aggregate[last(x) carried as x by w, k complete from 0](window[10 on ts as w](R))`"
         message = "`carried` needs `complete from`, which says which windows there are between two values"
         raise failure("RQ595", message, span, hint=hint)
+    if order is None:
+        raise not_by_window(windows, node.by, span)
     calls: list[AggregateCall | ProjectItem] = []
     carried: list[AggregateCall] = []
     for call in node.calls:

@@ -23,7 +23,7 @@ from cedilla.compiler.expressions.units.conversions import (
 )
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Call, Operator
-from cedilla.compiler.operators.completion import Completion, check_axis
+from cedilla.compiler.operators.completion import Completion, check_axis, not_by_window
 from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.operators.shared.base import require, require_axis
 from cedilla.compiler.operators.shared.orders import MAX_LENGTH, Frame, Key
@@ -307,9 +307,7 @@ def _completion(node: syntax.Aggregate, begin: syntax.Literal, source: Input) ->
     bounds, RQ592 unless the constants are values of its attribute, in their order."""
     window = source.node
     if not isinstance(window, operators.Window):
-        hint = "`aggregate[... by w, k complete from 0](window[10 on ts as w](R))`; tuples are selected below"
-        message = "`complete` needs a window as its input, because only windows say which groups there are"
-        raise failure("RQ590", message, node.span, hint=hint)
+        raise not_by_window((), node.by, node.span)
     check_axis(window, node.span)
     constants = [constant for constant in (begin, node.end) if constant is not None]
     first, *last = (_moment(window, constant) for constant in constants)

@@ -249,6 +249,8 @@ DECLARED = by_word(
 AFTER_VALUES = {
     "unit": "a unit comes before the domain and the default: `t: double unit degC in [0, 40] default 20`",
     "in": "a domain comes before the default: `s: int in {1, 2} default 1`",
+    "from": 'the path comes once, after the type: `shop: string from "order.shop" default "web"`',
+    "(": 'it is a constant alone: `at: timestamp default "2026-01-01T00:00:00Z"`',
 }
 """Words after the values of an attribute in other languages."""
 
