@@ -156,6 +156,9 @@ def _values(column: pa.Array) -> list[Any]:
     if pa.types.is_timestamp(column.type) and column.type.unit == "ns":  # Python has no nanoseconds
         floor: Any = pc.floor_temporal(column, unit="microsecond")  # type: ignore[attr-defined]
         column = floor.cast(pa.timestamp("us", column.type.tz))
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        # Clocks of a zone may show a year that Python does not have.
+        column = column.cast(pa.timestamp(column.type.unit, "UTC"))
     is_map = isinstance(column.type, pa.MapType)
     return [_plain(dict(v) if is_map and v is not None else v) for v in python_values(column)]
 

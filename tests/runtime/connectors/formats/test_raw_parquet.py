@@ -15,6 +15,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import Type
+from cedilla.runtime.connectors.records.parquet_lines import parquet_lines
 from tests.kit.lines import time_text
 from tests.kit.query import Query
 from tests.kit.tiers import rest
@@ -175,6 +176,16 @@ def test_moments_beyond_the_years_are_set_aside(
     assert sorted(passed(run)) == [n for n, is_taken in enumerate(taken) if is_taken]
     assert sorted(set_aside(run)) == [n for n, is_taken in enumerate(taken) if not is_taken]
     assert all(f" {name}, found " in reason for reason in set_aside(run).values())
+
+
+@pytest.mark.parametrize("zone", ["+05:00", "America/New_York"])
+def test_the_first_and_last_moment_are_read_from_a_column_of_a_zone(tmp_path: Path, zone: str) -> None:
+    """There they are in the years 0 and 10000, which Python does not have."""
+    _, values, taken = ENDS["timestamp"]
+    write_table(tmp_path, pa.table({"v": pa.array(values, pa.timestamp("us", zone))}))
+    (file,) = tmp_path.rglob("*.parquet")
+    rows = [line.item or {} for line in parquet_lines(file)]
+    assert [isinstance(row["v"], str) for row in rows] == taken
 
 
 @pytest.mark.parametrize("files", [1, rest(2)])
