@@ -46,22 +46,22 @@ def located(spark: SparkSession, stopped: LocatedStop, epoch: int) -> list[Diagn
         f"delete line {line} of {local_path(file.path) or file.shown}" if copy is None else f"empty {copy}"
     )
     repair = f"repair or {removal}; then run the same command again"
+    is_file = not marker.is_meant and line == 0  # rows of Parquet are counted from 0, lines of a text from 1
 
     def noted_at(error: Diagnostic) -> Diagnostic:
-        ways = (
-            (position,) if error.code == NOT_ALLOWED else (repair, position, *copied)
-        )  # the marker is right
-        return evolve(error, notes=(*error.notes, _committed(epoch), *ways))
+        is_right = error.code == NOT_ALLOWED
+        ways = (position,) if is_file or is_right else (repair, position, *copied)
+        return evolve(error, notes=(*error.notes, _committed(epoch, "file" if is_file else "marker"), *ways))
 
     noted = [noted_at(error) for error in stopped.stop.diagnostics]
     # The columns of a marker that its format translates are those of the translation.
     return noted if marker.translate else [in_stream(d, marker.text, file.shown, line) for d in noted]
 
 
-def _committed(epoch: int) -> str:
+def _committed(epoch: int, what: str) -> str:
     if epoch < 0:
         return "nothing is committed yet, and nothing is lost"
-    return f"everything before this marker is committed, up to epoch {epoch}, and nothing is lost"
+    return f"everything before this {what} is committed, up to epoch {epoch}, and nothing is lost"
 
 
 def report(

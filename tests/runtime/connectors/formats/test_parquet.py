@@ -140,6 +140,9 @@ def test_a_bad_marker_and_a_bad_file_end_the_query_at_their_place(
         assert re.search(note, diagnostic.notes[-1])
         assert "Traceback" not in diagnostic.message
         assert "at org." not in diagnostic.message
+        is_marker = code == "RQ205"
+        assert any("delete line" in note for note in diagnostic.notes) == is_marker
+        assert any(f"before this {'marker' if is_marker else 'file'} is" in n for n in diagnostic.notes)
         return sorted(row["ts"] for row in run.output("r") if is_tuple(row))
 
     assert ends("RQ205", r"/in/r/1.parquet:1: \[\[\+\(t: double\)\]\]$") == [0]
