@@ -341,6 +341,26 @@ def test_an_output_goes_on_without_what_its_units_depend_on(spark: SparkSession,
     assert sorted(row["t"] for row in run.rows("project")) == [5.0, 5.0, 10.0, 10.0]
 
 
+@pytest.mark.rest
+@pytest.mark.either_engine
+def test_rows_of_a_member_that_is_gone_are_left_out_above_and_carried_values_stay(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    text = """
+    stream r(ts: long, k: int in {1, 2}, x: double) from json "in/r" punctuated on ts;
+    o := aggregate[count() as n, last(x) carried as x by w, k complete from 0](window[10 on ts as w](r));
+    emit select[k > 0](o) to json "out";
+    """
+    run = Query(spark, tmp_path, text, yes=True)
+    run.write("r", [{"ts": 1, "k": 1, "x": 5.0}, {"$punctuation": "[ts < 13]"}])
+    run.go_on(run.executor(), 0)
+    run.query = text.replace("{1, 2}", "{1}").replace("k > 0", "k != 2")
+    run.write("r", [{"$punctuation": "[ts < 25]"}])
+    run.go_on(run.executor(), 1)
+    rows = [(row["w"], row["k"], row.get("x")) for row in run.output("select") if "w" in row]
+    assert sorted(rows, key=str) == [(0, 1, 5.0), (0, 2, None), (1, 1, 5.0)]
+
+
 # --- a wider type ---
 
 NUMBERS = """
