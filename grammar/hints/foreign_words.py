@@ -170,6 +170,7 @@ PLACES = (
     ),
     Place(accepts="NUMBER", texts="[[", call={"wrap": _WRAPPED}, follows="RPAR FROM PLUS NAME"),
     Place(accepts="RPAR", texts="[[", call={"wrap": _WRAPPED}, follows="FROM"),
+    Place(texts="[[", call={"rename": 'a path is in quotes: `rename("items.cost", price)`'}, follows="DOT"),
     Place(
         lacks="RPAR",
         texts="[[ [",
