@@ -55,7 +55,7 @@ class Join(_Pairing):
         return out
 
     def pair(self, left: Row, right: Row) -> Row:
-        return {**right, **left}
+        return {**left, **right, **left}  # in the order of the output, with the values of the left
 
     def stored(self) -> Iterable[Row]:
         return (*self.kept[0], *self.kept[1])

@@ -99,6 +99,14 @@ def test_a_planned_switch_holds_by_its_description_and_not_by_its_place(folder: 
         assert output[-2] == {"minute": 2, "litres": 0.3}
 
 
+def test_simulate_prints_the_attributes_of_a_join_in_the_order_of_a_run(folder: Path) -> None:
+    write_lines(folder / "places" / "1.jsonl", [{"id": 9, "pump": 1, "place": "hall"}])
+    table = 'table places(id: int, pump: int, place: string) from json "places";\n'
+    (folder / "x.rq").write_text(table + QUERY.replace("emit flow", "emit pumps join places on pump"))
+    first = cedilla("simulate", "x.rq").stdout.splitlines()[0]
+    assert first == '{"ts": 0, "pump": 1, "litres": 100.0, "id": 9, "place": "hall"}'
+
+
 def test_simulate_prints_and_ends_at_a_bad_marker(folder: Path) -> None:
     with (folder / "pumps" / "1.jsonl").open("a") as file:
         file.write('{"$accent": "[[alter(litre, y -> y * 2)]]"}\n')
