@@ -59,7 +59,7 @@ def held_drops(
     ...         print(item, "->", *output["out"].items())
     {'s': 1, 'h': 0.5} ->
     {'$accent': '[[-(h)]]'} ->
-    {'s': 1, 'l': 'roof'} -> {'s': 1, 'l': 'roof', 'h': 0.5}
+    {'s': 1, 'l': 'roof'} -> {'s': 1, 'h': 0.5, 'l': 'roof'}
     {'$punctuation': '[s = 1]'} -> {'$accent': '[[-(h)]]'}
     """
     if epoch.plan.settings["drop"] == "eager":
