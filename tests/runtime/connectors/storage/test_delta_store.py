@@ -185,7 +185,7 @@ def test_a_table_that_is_not_there_is_told_at_the_start(
         run(READS, chosen, spark=sail)
 
 
-@pytest.mark.rest
+@pytest.mark.soak
 def test_spark_reads_and_writes_them_without_clients_of_its_own(tmp_path: Path, bucket: str) -> None:
     """In a process whose environment has the account: so do tasks."""
     text = READS.replace("emit r to json", "emit r to delta")

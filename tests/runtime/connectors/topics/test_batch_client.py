@@ -276,8 +276,11 @@ def test_without_what_it_requires_there_is_no_such_client(
 
 
 @pytest.mark.rest
-def test_files_have_the_same_records_of_a_topic(kafka: Broker, tmp_path: Path) -> None:
+def test_files_have_the_same_records_of_a_topic(
+    kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also of transactions, which leave gaps: those that are aborted have no records."""
+    monkeypatch.setattr(batch_client, "IS_THERE", is_built())  # the rest is run without extensions, too
     address = kafka.topic("as_batches", 2)
     plain = [row(n, 1, n / 4) for n in range(3000)]
     kafka.send("as_batches", [*plain, closed("[ts < 60]"), *plain], [*ODD, *plain, *ODD])

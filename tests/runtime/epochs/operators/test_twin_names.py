@@ -80,7 +80,7 @@ def stream(twin: str, other: str, is_added: bool) -> list[Item]:
 
 FEW = ("except", "union", "join_on")
 EVERY = (*OPERATORS,)
-CASES = tiered([("t", "T", FEW), ("t", "T", EVERY), *((*twins, FEW) for twins in TWINS[1:])], most=2)
+CASES = tiered([("t", "T", FEW), ("t", "T", EVERY), *((*twins, FEW) for twins in TWINS[1:])], most=1)
 
 
 @pytest.mark.parametrize(("twin", "other", "operators"), CASES)

@@ -193,7 +193,7 @@ def totals():
 """
 
 
-@pytest.mark.rest
+@pytest.mark.soak
 @pytest.mark.java
 def test_a_declarative_pipeline_reads_an_output(flow: Path) -> None:
     project = flow.parent / "project"

@@ -175,7 +175,7 @@ def test_an_epoch_appears_without_a_reload(browser: Browser, sail: SparkSession,
 
 
 @pytest.mark.rest
-@pytest.mark.parametrize("count", tiered([2_000, 100_000]))
+@pytest.mark.parametrize("count", tiered([2_000, 100_000], most=1))
 def test_very_many_accents_in_force_are_shown_in_part(
     browser: Browser, sail: SparkSession, tmp_path: Path, count: int
 ) -> None:
