@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler.codegen.statements import bounds_sql
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Aggregate
 from cedilla.compiler.operators.completion import Run
+from cedilla.runtime.connectors.records.arrow_types import arrow_type
 from cedilla.runtime.engines.spark.columns import Columns
 from cedilla.runtime.engines.spark.frames import in_one_part
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from cedilla.runtime.epochs.operators.epoch import Epoch
 
 _FIRST, _LAST = "$first", "$last"
-_ARROW = {"int": pa.int64(), "long": pa.int64(), "string": pa.string()}
 
 
 def empty_groups(
@@ -41,7 +41,7 @@ def empty_groups(
         return None
     window, keys = completion.window, completion.keys(operator.by)
     start = epoch.plan.start[operator.name].types
-    types = {name: _ARROW[start[name].name] for name in keys}
+    types = {name: arrow_type(start[name]) for name in keys}
     rows = in_one_part(session, _table(runs, types))
     number = window.names[0]
     rows = rows.withColumn(number, F.explode(F.expr(f"sequence(`{_FIRST}`, `{_LAST}`)")))
@@ -50,12 +50,12 @@ def empty_groups(
     if bounds := {name: F.expr(text) for name, text in bounds_sql(window).items()}:
         rows = rows.withColumns(bounds)
 
-    def value(name: str) -> object:
+    def value(name: str) -> Column:
         if name in operator.by:
             return F.col(column(name))
         return F.lit(0 if name in counts else None)
 
-    return rows.select(*(value(name).cast(kind).alias(name) for name, kind in columns.items()))  # type: ignore[attr-defined]
+    return rows.select(*(value(name).cast(kind).alias(name) for name, kind in columns.items()))
 
 
 def _table(runs: Sequence[Run], types: dict[str, pa.DataType]) -> pa.Table:

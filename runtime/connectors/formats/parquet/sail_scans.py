@@ -1,7 +1,7 @@
 """Scans of Parquet files by Sail, the embedded engine: which files it reads like the tasks that read others.
 
-Sail reads only the columns that a job uses, but gives no positions. A file that it does not find has no rows for it, so
-whoever uses a scan asks afterwards whether the files have stayed.
+Sail reads only the columns that a job uses, but gives no positions. It takes a missing file for an empty
+one, so the caller asks after a scan whether the files have stayed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def of_one_nan(name: str, kind: DataType) -> str:
 
 @frozen
 class Stays:
-    """Knows some files, by their paths, as they are before they are read."""
+    """Compares files with what they were before a scan. `files`: path -> inode, length and time."""
 
     files: Mapping[str, tuple[int, ...]]
 
