@@ -1,7 +1,7 @@
 """The stateful operators with Spark, one file each, and the epoch that generated programs call.
 
 In: the DataFrames and facts of an epoch, stored rows. Out: the DataFrames that pass, the rows to store. The semantics
-of operators is in `cedilla.compiler.operators`. Imports `spark` and `state`.
+of operators is in `cedilla.compiler.operators`. Imports `records`, `spark` and `state`.
 """
 
 from importlib import import_module
