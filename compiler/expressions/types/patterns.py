@@ -139,7 +139,7 @@ def conjunctions(
 ) -> Iterator[tuple[tuple[str, ...], regions.Box]]:
     """Yields the same as `texts`, each with the box that it describes.
 
-    Omits ranges without a value of the `universe`: `k != 1` does not yield `k < 1` if 1 is the least value (RQ216).
+    Omits values and ranges outside of the `universe`: `k != 1` does not yield `k < 1` if 1 is the least value (RQ216).
     """
     alternatives: dict[str, list[tuple[str, Tree]]] = {}
     for attribute, members in box.items():
@@ -156,7 +156,7 @@ def conjunctions(
 
 
 def possible(attribute: str, members: Tree, type_: Type, domain: Domain) -> Tree:
-    """Returns a set without ⊥ as `texts` writes it: without ranges that contain no value of the domain."""
+    """Returns a set without ⊥ as `texts` writes it: without values and ranges that the domain has not."""
     if not isinstance(members, Level):
         return members
     texts = _conditions(attribute, members, type_, {attribute: domain})
@@ -170,7 +170,12 @@ def _conditions(attribute: str, members: Level, type_: Type, domain: Universe) -
         if isinstance(only := regions.values(attribute, filter(members.at, (False, True))), Level):
             yield from _conditions(attribute, only, type_, domain)
         return
-    inside = sorted(v for v, hit in members.points.items() if hit)
+    possible_values = domain[attribute].members
+    inside = sorted(
+        v
+        for v, hit in members.points.items()
+        if hit and (not isinstance(possible_values, Level) or possible_values.at(v))
+    )
     for start in range(0, len(inside), _LONGEST_LIST):
         part = inside[start : start + _LONGEST_LIST]
         yield _list(attribute, part, type_), regions.values(attribute, part)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import Type, patterns
+from cedilla.compiler.expressions.types import LONG, Type, patterns
 from cedilla.compiler.regions import UNDEFINED, Tree
 from cedilla.grammar.diagnostics import DiagnosticError
 from tests.compiler.expressions.types.pattern_texts import POINTS, probes, read_again, region
@@ -152,6 +152,22 @@ def test_texts_of_boxes_tile_a_region(name: str, space: tuple[Any, ...], data: s
         assert regions.contains(outer, row) or not paint.meaning(row)
         if len(row) == 2:
             assert inside == paint.meaning(row)
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        (regions.values("k", [2, 3]), [("k = 2",)]),
+        (regions.values("k", [3]), []),
+        (regions.union(regions.values("k", [3]), regions.interval("k", (4, 0), None)), []),
+        (regions.interval("k", (2, 0), None), [("k >= 2",)]),
+    ],
+)
+def test_no_value_outside_of_a_domain_is_named(members: Tree, expected: list[tuple[str, ...]]) -> None:
+    """A reader that knows the domain would refuse it (RQ216), until a `grow` adds the value."""
+    universe = {"k": regions.Domain(regions.values("k", [1, 2]))}
+    conditions = patterns.conjunctions({"k": members}, {"k": LONG}, outer=False, universe=universe)
+    assert [texts for texts, _ in conditions] == expected
 
 
 def test_the_end_of_time_can_be_written() -> None:
