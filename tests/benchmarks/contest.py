@@ -21,7 +21,7 @@ class Competitor:
     `call` is `module:function`; it runs in a process of the competitor's own as `function(session, folder,
     **arguments)` and returns what `outcome` makes. `folder` is new and empty. `warm` are the arguments of the
     warm-up that comes before the first round; without them there is none. `conf`: settings of the session;
-    `worker` says who runs the process: `spark`, `sail` or `flink`.
+    `worker` says who runs the process: `spark`, `sail`, `flink`, or `plain` without a session.
     """
 
     name: str

@@ -73,6 +73,7 @@ _COLOURS = {
     "spark-rocksdb": "#b9513a",
     "flink": "#5b8c5a",
     "flink-rocksdb": "#2f5d43",
+    "duckdb": "#8a6fb0",
 }
 _OTHERS = "#444444"
 

@@ -57,6 +57,9 @@ SELECT r.ts, r.s, r.t, p.l, r.event_time FROM readings AS r
 JOIN placement FOR SYSTEM_TIME AS OF r.event_time AS p ON r.s = p.s
 """
     },
+    duckdb=f"""
+SELECT l, ts // {WINDOW} AS wid, avg(t) AS t FROM readings JOIN placement USING (s) GROUP BY l, wid
+""",
     flink_watermarks={"readings": ("ts", 0), "placement": ("since", 0)},
     flink_keys={"placement": "s"},
     columns="l STRING, wid BIGINT, t DOUBLE",

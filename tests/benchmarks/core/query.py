@@ -1,4 +1,4 @@
-"""A query of the suite: one question, written for Cedilla, for Structured Streaming and for Flink."""
+"""A query of the suite: one question, written for Cedilla, Structured Streaming and Flink, some also for DuckDB."""
 
 from __future__ import annotations
 
@@ -67,6 +67,8 @@ class Query:
     flink_keys: Mapping[str, str] = {}
     """Stream -> its primary key."""
     flink_views: Mapping[str, str] = {}
+    duckdb: str = ""
+    """The SELECT over all rows at once, in DuckDB; without it DuckDB does not take part."""
 
 
 # --- event time ----------------------------------------------------------------------------------------------

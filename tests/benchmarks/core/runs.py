@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from tests.benchmarks import engines
-from tests.benchmarks.contest import INPUTS
+from tests.benchmarks.contest import INPUTS, outcome
 from tests.benchmarks.core.query import Query, Size, Stream
 from tests.benchmarks.flink import tables as tables_
 from tests.benchmarks.inputs import FILES_PER_EPOCH, write_flat, write_stream
@@ -81,6 +82,36 @@ def run_native(
         else:
             frames[name] = engines.read_native(session, path, stream.schema, format)
     return engines.run_native(session, folder, asked.native(frames), format, _epoch_rows(asked, rows))
+
+
+def run_duckdb(
+    session: None, folder: str, query: str, rows: int, epochs: int, format: str, cores: int
+) -> dict[str, Any]:
+    """A bare query over all files at once, which checks, keeps and announces nothing: how fast files can be read.
+
+    A punctuation at the end of a file is a row of nulls here, as for Structured Streaming."""
+    import duckdb
+
+    asked, out = query_of(query), Path(folder, "out")
+    out.mkdir()
+    start = time.monotonic()
+    with duckdb.connect(config={"threads": cores}) as connection:
+        for name, stream in asked.streams.items():
+            columns = dict(part.rsplit(" ", 1) for part in stream.schema.split(", "))
+            files = folder_of(query, name, rows, epochs, format) / engines.DATA_GLOB[format]
+            types = ", ".join(f"{column}: '{type_}'" for column, type_ in columns.items())
+            reader = (
+                f"read_json('{files}', format='newline_delimited', columns={{{types}}})"
+                if format == "json"
+                else f"read_parquet('{files}')"
+            )
+            connection.execute(
+                f"CREATE VIEW {name} AS SELECT * FROM {reader} WHERE {next(iter(columns))} IS NOT NULL"
+            )
+        connection.execute(f"COPY ({asked.duckdb}) TO '{out}/all.{format}' (FORMAT {format})")
+    total = time.monotonic() - start
+    figures = {"rows_per_s": _epoch_rows(asked, rows) * epochs / total, "total_s": total}
+    return outcome(figures, str(out), format)
 
 
 def _epoch_rows(query: Query, rows: int) -> int:

@@ -49,6 +49,10 @@ emit result to {format} "result";
 SELECT id, auction, price * CAST(0.908 AS DOUBLE) AS euro, UPPER(channel) AS channel
 FROM bids WHERE price > 2500 AND MOD(auction, 3) <> 0
 """,
+    duckdb="""
+SELECT id, auction, price * 0.908::DOUBLE AS euro, upper(channel) AS channel
+FROM bids WHERE price > 2500 AND auction % 3 != 0
+""",
     columns="id BIGINT, auction BIGINT, euro DOUBLE, channel STRING",
     stateful=False,
 )

@@ -36,6 +36,9 @@ SELECT s, {FLINK_WINDOW_NUMBER} AS wid, AVG(t) AS mean, MAX(t) AS most, COUNT(*)
 FROM TABLE(TUMBLE(TABLE readings, DESCRIPTOR(event_time), INTERVAL '{WINDOW // 60}' MINUTE))
 GROUP BY s, window_start, window_end
 """,
+    duckdb=f"""
+SELECT s, ts // {WINDOW} AS wid, avg(t) AS mean, max(t) AS most, count(*) AS n FROM readings GROUP BY s, wid
+""",
     flink_watermarks={"readings": ("ts", 0)},
     columns="s INT, wid BIGINT, mean DOUBLE, most DOUBLE, n BIGINT",
     closed=sensors.closed_windows,

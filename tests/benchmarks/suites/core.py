@@ -1,4 +1,4 @@
-"""Cedilla against hand-written Structured Streaming, with both state stores, and against Flink SQL."""
+"""Cedilla against hand-written Structured Streaming, with both state stores, Flink SQL, and DuckDB over all files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.benchmarks.options import Wanted
 EPOCHS = {1_000: 40, 10_000: 30, 100_000: 20, 1_000_000: 10}
 """Rows of an epoch -> epochs of a run, so that one takes some 5 to 60 seconds."""
 
-FLINK_ROWS = 100_000
-"""Flink knows no epochs: it takes part where the input is large enough to keep it busy."""
+LARGE = 100_000
+"""Flink and DuckDB know no epochs: they take part where the input is large enough to keep them busy."""
 
 SHORT = {("paper", 1_000): 24, ("select", 100_000): 12, ("join", 100_000): 12}
 """Query and rows of an epoch -> epochs, in the short form."""
@@ -43,7 +43,7 @@ def _contest(query: Query, size: Size, format: str, wanted: Wanted) -> Contest:
             call = "tests.benchmarks.core.runs:run_native"
             newest = JOIN_FORMAT_3 if (store, query.name) == ("spark-rocksdb", "join") else {}
             competitors.append(Competitor(store, call, arguments, arguments, {**conf, **newest}))
-    flink = wanted.flink and size.rows >= FLINK_ROWS
+    flink = wanted.flink and size.rows >= LARGE
     if flink:
         competitors += flink_competitors(
             flink_statements(query, size, format),
@@ -52,6 +52,12 @@ def _contest(query: Query, size: Size, format: str, wanted: Wanted) -> Contest:
             format,
             wanted.cores,
             query.stateful,
+        )
+
+    if query.duckdb and size.rows >= LARGE:
+        at_once = {**arguments, "cores": wanted.cores}
+        competitors.append(
+            Competitor("duckdb", "tests.benchmarks.core.runs:run_duckdb", at_once, at_once, worker="plain")
         )
 
     def inputs(spark: SparkSession) -> None:
