@@ -4,10 +4,11 @@ in a folder of the user's cache that no other user can write to."""
 from __future__ import annotations
 
 import os
+import pickle
 import sys
-from hashlib import sha256
 from importlib.util import cache_from_source
 from pathlib import Path
+from typing import Any
 
 _MODE, _BY_OTHERS = 0o700, 0o022
 
@@ -23,8 +24,38 @@ def place(name: str) -> Path | None:
     return None if folder is None else folder / f"{name}.{version}"
 
 
+def read(file: Path, origin: object) -> Any:
+    """Returns what `write` has kept in a file; `None` if the file is spoilt, or of another origin."""
+    try:
+        of, content = pickle.loads(file.read_bytes())
+        return pickle.loads(content) if of == origin else None
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        ImportError,
+        pickle.PickleError,
+    ):
+        return None
+
+
+def write(file: Path, origin: object, content: bytes) -> None:
+    """Keeps a pickled object in one rename. A folder that cannot be written costs time only."""
+    beside = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(pickle.dumps((origin, content)))
+        beside.replace(file)
+    except OSError:
+        beside.unlink(missing_ok=True)
+
+
 def _of_user() -> Path | None:
     """Returns a folder of the user's cache for this installation."""
+    from hashlib import sha256
+
     from platformdirs import user_cache_path
 
     installation = sha256(os.fsencode(Path(__file__).parent)).hexdigest()[:16]

@@ -4,19 +4,27 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
-from importlib.resources import files
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from pickle import HIGHEST_PROTOCOL, PickleError, Pickler, loads
+from types import ModuleType
 from typing import Any, Literal, TypeVar
 
+import lark
 from lark import Lark, Token, Transformer, Tree, v_args
-from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
 from lark.lexer import PatternStr
+from lark.parsers import lalr_analysis
 
-from cedilla.grammar.parsing.cache_dir import place
+from cedilla.grammar.parsing.cache_dir import place, read, write
 from cedilla.grammar.syntax import accent_forms, operator_forms
 
 Start = Literal["query", "accent", "punctuation", "expression"]
 Class = TypeVar("Class", bound=type)
+_PROBE = "[[s = 2, alter(t, y -> y * 2)]]"
 
 
 def per_rule(builder: Class) -> Class:
@@ -82,15 +90,43 @@ def spelling(token_type: str) -> str | None:
 
 @cache
 def _lark() -> Lark:
-    # The tables take half a second to compute. lark compares what is kept with the grammar, and does without where it
-    # is spoilt or cannot be written.
-    kept = place("rq")
-    text = files("cedilla.grammar").joinpath("rq.lark").read_text(encoding="utf-8")
-    return Lark(
-        f"{text}\n{operator_forms.grammar()}\n{accent_forms.grammar()}",
+    # The tables take half a second to compute. lark's own cache keeps numbers, from which it makes 17,000 objects
+    # again; pickled as they are they take a quarter of its time.
+    text = Path(__file__).parent.with_name("rq.lark").read_text(encoding="utf-8")
+    grammar = f"{text}\n{operator_forms.grammar()}\n{accent_forms.grammar()}"
+    file, origin = place("rq"), (lark.__version__, grammar)
+    if file is not None and (kept := read(file, origin)) is not None:
+        return kept
+    parser = Lark(
+        grammar,
         parser="lalr",
         start=["query", "accent", "punctuation", "expression"],
         propagate_positions=True,
         maybe_placeholders=True,
-        cache=False if kept is None else str(kept),
     )
+    if file is not None:
+        _keep(file, origin, parser)
+    return parser
+
+
+class _Pickler(Pickler):
+    """Pickles a parser, with names for what must stay the same object."""
+
+    def reducer_override(self, value: Any) -> Any:
+        match value:
+            case ModuleType():
+                return import_module, (value.__name__,)
+            case lalr_analysis.Action():  # lark asks for `action is Shift`
+                return getattr, (lalr_analysis, value.name)
+            case _:
+                return NotImplemented
+
+
+def _keep(file: Path, origin: object, parser: Lark) -> None:
+    """Keeps a parser whose copy parses; that of a later lark may not, and is computed each time."""
+    content = BytesIO()
+    with suppress(PickleError, TypeError, AttributeError, VisitError, UnexpectedInput):
+        _Pickler(content, HIGHEST_PROTOCOL).dump(parser)
+        copy: Lark = loads(content.getvalue())
+        if copy.parse(_PROBE, start="accent") == parser.parse(_PROBE, start="accent"):
+            write(file, origin, content.getvalue())

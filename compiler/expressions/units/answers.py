@@ -8,7 +8,6 @@ unchanged: definitions, pint, and this package.
 from __future__ import annotations
 
 import atexit
-import os
 import pickle
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache, wraps
@@ -19,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from attrs import define, field
 
 from cedilla.compiler.regions import affine, logarithms
-from cedilla.grammar.parsing.cache_dir import place
+from cedilla.grammar.parsing import cache_dir
 
 CACHE_SIZE = 1024
 _MOST = 4096
@@ -66,37 +65,19 @@ class Answers:
         if self.file is None:
             return
         every = {**_read(self.file), **self.by_question}
-        beside = self.file.with_name(f"{self.file.name}.{os.getpid()}")
-        try:
-            beside.write_bytes(pickle.dumps((_origin(), dict([*every.items()][-_MOST:]))))
-            beside.replace(self.file)
-        except OSError:
-            beside.unlink(missing_ok=True)
+        cache_dir.write(self.file, _origin(), pickle.dumps(dict([*every.items()][-_MOST:])))
 
 
 @cache
 def answers() -> Answers:
     """Returns the answers of this process."""
-    file = place("units")
+    file = cache_dir.place("units")
     return Answers(file, {} if file is None else _read(file))
 
 
 def _read(file: Path) -> dict[_Key, Any]:
     """Returns the answers in a file; none if it is spoilt, or of other definitions."""
-    try:
-        origin, kept = pickle.loads(file.read_bytes())
-    except (
-        OSError,
-        EOFError,
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        ImportError,
-        pickle.PickleError,
-    ):
-        return {}
-    return kept if origin == _origin() else {}
+    return cache_dir.read(file, _origin()) or {}
 
 
 @cache

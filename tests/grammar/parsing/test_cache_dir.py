@@ -6,8 +6,11 @@ import os
 import sys
 from importlib.util import cache_from_source
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from lark.exceptions import UnexpectedInput
+from lark.parsers import lalr_analysis
 from lark.parsers.lalr_analysis import LALR_Analyzer
 
 from cedilla.compiler.expressions.units.registry import registry as read_registry
@@ -95,3 +98,29 @@ def test_spoilt_definitions_of_units_are_read_anew(folder: Path) -> None:
         assert registry.Quantity(1, "hPa").to("Pa").magnitude == 100
         for file in (folder / f"pint.{sys.implementation.cache_tag}").iterdir():
             file.write_bytes(file.read_bytes()[:20])
+
+
+def test_the_kept_parser_is_the_computed_one(folder: Path) -> None:
+    computed, kept = lalr._lark.__wrapped__(), lalr._lark.__wrapped__()
+    assert kept.parser is not computed.parser
+    for file in Path("queries").rglob("*.rq"):
+        text = file.read_text(encoding="utf-8")
+        assert kept.parse(text, start="query") == computed.parse(text, start="query")
+    with pytest.raises(UnexpectedInput):
+        kept.parse("[ts < ]", start="punctuation")
+
+
+@pytest.mark.parametrize("later", ["has other objects", "asks for the same objects"])
+def test_a_parser_whose_copy_does_not_parse_is_not_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, later: str
+) -> None:
+    """As of a later lark."""
+    names = lalr._Pickler.reducer_override
+    kinds = ModuleType if later == "has other objects" else lalr_analysis.Action
+    monkeypatch.setattr(
+        lalr._Pickler,
+        "reducer_override",
+        lambda pickler, value: NotImplemented if isinstance(value, kinds) else names(pickler, value),
+    )
+    assert lalr._lark.__wrapped__().parse("[ts < 3]", start="punctuation").data == "punctuation"
+    assert [*folder.iterdir()] == []
