@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, predicates
@@ -51,18 +51,19 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.formatting.expression_formatter import format_expression
 from cedilla.grammar.syntax import Attribute, Expression, Literal, Scalar
+from cedilla.grammar.syntax.classes import lean
 
 _NOWHERE = Span("<except>", 0, 0, 1, 1, 1, 1)
 
 
-@frozen
+@lean
 class AllBut:
     """The attributes that a function over all attributes leaves out, in addition to those of the group."""
 
     names: tuple[str, ...]
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Aggregate(Operator):
     """Either `function` over all attributes but `by` and `excepts` (later ones too), or named `calls`.
 

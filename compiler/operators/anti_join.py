@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators.join import Filtering
 from cedilla.compiler.operators.shared.base import Invariants, Kept
 from cedilla.compiler.regions import Tree
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class AntiJoin(Filtering):
     """`left anti join right on pairs`: each left tuple once, when no right tuple can have its key any more.
 

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, prod
 
-from attrs import frozen
-
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import STRING
 from cedilla.compiler.facts.facts import Facts, closed_for_readers
@@ -21,13 +19,14 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.spans import Span as Range
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
+from cedilla.grammar.syntax.classes import lean
 
 MOST = 1_000_000
 """The rows that one epoch may complete: a punctuation that closes years of seconds by mistake is found."""
 _LISTED = ("int", "long", "string")
 
 
-@frozen
+@lean
 class Run:
     """The windows of numbers from `first` up to `end`, each for every combination of some values of the keys."""
 
@@ -40,7 +39,7 @@ class Run:
         return (self.end - self.first) * prod(map(len, self.values.values()))
 
 
-@frozen
+@lean
 class Completion:
     """The windows that have a row for each member of the domains: those that begin from `begin` on, and before `end`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LONG
@@ -14,9 +14,10 @@ from cedilla.compiler.facts.schemes import Memory, Scheme
 from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, require, taken
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class CountWindow(Operator):
     """`window[size rows per keys as alias](input)`: tuple number i of its key, from 0 in order of arrival, gets
     alias = i div size, and passes at once. Without keys, all tuples are of one key.

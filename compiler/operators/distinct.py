@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import field
 
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
@@ -13,9 +13,10 @@ from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, R
 from cedilla.compiler.operators.shared.equality import floating
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Distinct(Operator):
     """`distinct(input)`; `distinct[on](input)` looks at some attributes only and passes the first to arrive.
 

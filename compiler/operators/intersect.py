@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
@@ -21,9 +21,10 @@ from cedilla.compiler.operators.shared.equality import (
 from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.operators.union import Coordinated
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Intersect(Coordinated):
     """`left intersect right`: each tuple of both inputs once; with `all`, as often as both inputs have it.
 

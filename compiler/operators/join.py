@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from typing import Any, ClassVar
 
-from attrs import field, frozen
+from attrs import field
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types.decimals import is_exact
@@ -42,6 +42,7 @@ from cedilla.compiler.operators.shared.equality import floating, no_decimal
 from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Tree, Universe
 from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.grammar.syntax.classes import lean
 
 _NOTHING: frozenset[str] = frozenset()
 
@@ -50,7 +51,7 @@ def _as_pairs(pairs: Iterable[Iterable[str]]) -> tuple[tuple[str, str], ...]:
     return tuple((left, right) for left, right in pairs)
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Matching(Operator):
     """The common part of all joins. `on`: pairs (left attribute, right attribute) whose values must be equal.
 
@@ -235,7 +236,7 @@ def released_too_much(
     return regions.possible_difference(gone, gone_now, before[was.inputs[side]].universe)
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Join(Matching):
     """`left join right on pairs`: every pair of tuples that agree; equal names leave one attribute.
 
@@ -381,7 +382,7 @@ class Join(Matching):
         )
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Filtering(Matching):
     """Semi and anti join: left tuples, each at most once, chosen by whether the right has a tuple of their key.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
@@ -13,9 +13,10 @@ from cedilla.compiler.facts.schemes import Memory, Schemes
 from cedilla.compiler.operators.join import Join, Matching
 from cedilla.compiler.operators.shared.base import Invariants, Kept
 from cedilla.compiler.regions import ANYTHING, Tree
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class LeftJoin(Join):
     """`left left join right on pairs`: the tuples of the join, and each left tuple that meets none, without the
     right's attributes, when no right tuple can have its key any more.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Order
@@ -12,9 +12,10 @@ from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import ENDS, Schemes
 from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Limit(Operator):
     """`limit[count](input)`. State: how many tuples have passed."""
 

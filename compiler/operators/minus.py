@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Order
@@ -23,9 +23,10 @@ from cedilla.compiler.operators.shared.equality import (
 from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Minus(Operator):
     """`left minus right`: a left tuple once the right input has closed it without having it; with `all`, as
     often as the left has it more than the right.

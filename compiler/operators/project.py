@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions
@@ -44,6 +44,7 @@ from cedilla.grammar.diagnostics.suggestions import did_you_mean, misspelt
 from cedilla.grammar.formatting.expression_formatter import format_expression
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Attribute, Expression
+from cedilla.grammar.syntax.classes import lean
 
 _NOWHERE = Span("<*>", 0, 0, 1, 1, 1, 1)
 
@@ -52,7 +53,7 @@ def _parsed(items: Mapping[str, Expression | str]) -> dict[str, Expression]:
     return {name: parse_expression(e) if isinstance(e, str) else e for name, e in items.items()}
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Project(Operator):
     """`project[items](input)`; `items`: output attribute -> the expression that computes it.
 

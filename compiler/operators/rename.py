@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
@@ -23,9 +23,10 @@ from cedilla.compiler.facts.schemes import Schemes, renamed
 from cedilla.compiler.operators.shared.base import Invariants, OpenGroups, Operator, Rules, require
 from cedilla.compiler.regions import UNION, Box, Operation, Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Rename(Operator):
     """`rename[a as b](input)`; `names`: old name -> new name. All other attributes stay, later ones too."""
 

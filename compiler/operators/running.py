@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, ClassVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions
@@ -49,9 +49,10 @@ from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.grammar.syntax import AggregateCall, Attribute, Expression, Literal
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Running(Operator):
     """`running[delta(kwh) as used per meter on ts](input)`: adds functions of the tuples of the same `per` up to each.
 

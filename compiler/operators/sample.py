@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import field
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
@@ -14,6 +14,7 @@ from cedilla.compiler.operators.shared.equality import floating
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Expression
+from cedilla.grammar.syntax.classes import lean
 
 _HASHES = 2**32
 """The number of values of `hash`, from -2^31 on."""
@@ -33,7 +34,7 @@ def digits_of(by: tuple[str, ...], types: Mapping[str, Type]) -> dict[str, int]:
     return digits
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Sample(Operator):
     """`sample[count in parts by k](input)`; the hash is of canonical values (theory D0c), so an Alter never changes
     which tuples are chosen. `digits`: what is rounded before it is hashed, as an Alter that is undone may leave

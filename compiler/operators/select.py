@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import ClassVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, predicates
@@ -19,13 +19,14 @@ from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Expression
+from cedilla.grammar.syntax.classes import lean
 
 
 def _parsed(predicate: Expression | str) -> Expression:
     return parse_expression(predicate) if isinstance(predicate, str) else predicate
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Select(Operator):
     """`select[predicate](input)`; the predicate reads canonical values (theory D0c), so an Alter never
     changes it."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.operators.join import Filtering
 from cedilla.compiler.operators.shared.base import Invariants, Kept
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class SemiJoin(Filtering):
     """`left semi join right on pairs`: each left tuple once, as soon as the right has a tuple of its key.
 

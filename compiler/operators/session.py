@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LONG, Type
@@ -37,9 +37,10 @@ from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.regions import ANYTHING, POSITION, UNION, Box, Domain, Level, Operation, Tree
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Session(Operator):
     """`session[gap on attribute per keys as alias](input)`.
 

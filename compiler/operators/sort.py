@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
@@ -17,9 +17,10 @@ from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.regions import ANYTHING, Domain, Tree, Universe
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Sort(Operator):
     """`sort[a, b desc](input)`. `keys`: pairs (attribute, descending); ties in order of arrival.
 

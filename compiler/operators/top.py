@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
@@ -21,9 +21,10 @@ from cedilla.compiler.operators.shared.base import (
 from cedilla.compiler.operators.shared.orders import Key
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Top(Operator):
     """`top[count by keys per groups](input)`: the first `count` tuples of each group, ties in order of arrival.
 

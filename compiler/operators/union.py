@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import frozen
-
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import (
@@ -22,9 +20,10 @@ from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules
 from cedilla.compiler.operators.shared.equality import check_types, clash, common_types
 from cedilla.compiler.regions import ANYTHING, Domain, Level, Tree
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Coordinated(Operator):
     """Both inputs feed every output cell, so each accent is coordinated between them: signature (∅, all, ∅)."""
 
@@ -40,7 +39,7 @@ class Coordinated(Operator):
         return clash((left, right))
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Union(Coordinated):
     """`left union right`: every tuple of both."""
 

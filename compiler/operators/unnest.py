@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules, require, taken
 from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.grammar.syntax.classes import lean
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Unnest(Operator):
     """`unnest[tags as tag](input)`: adds the elements of a list, one in each copy of its tuple.
 

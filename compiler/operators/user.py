@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any, ClassVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, LONG, VERSION, Type
@@ -38,11 +38,12 @@ from cedilla.compiler.operators.shared.equality import check_types
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.grammar.syntax.classes import lean
 
 _MERGED: Mapping[Kind, str] = {"add": "U2", "drop": "U3", "alter": "U4"}
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class User(Operator):
     """`label(inputs)`, declared by `operator label(...) foundation {..} merge {..} accumulate {..} from "function"`.
 

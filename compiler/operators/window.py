@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import inf
 from typing import Any, ClassVar
 
-from attrs import Factory, evolve, field, frozen
+from attrs import Factory, evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.calendars import Boundary, Calendar
@@ -35,6 +35,7 @@ from cedilla.compiler.operators.shared.base import (
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.grammar.syntax.classes import lean
 
 
 def bounds_of(
@@ -47,7 +48,7 @@ def bounds_of(
     return {begin: Affine(step, 0), end: Affine(step, length)}
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Window(Operator):
     """`window[length every step on attribute as alias](input)`.
 

@@ -8,6 +8,7 @@ from typing import Literal as OneOf
 from attrs import evolve, field, frozen
 
 from cedilla.grammar.diagnostics import Span
+from cedilla.grammar.syntax.classes import lean
 
 BinaryOperator = OneOf["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "and", "or"]
 Comparator = OneOf["=", "!=", "<", "<=", ">", ">="]
@@ -34,14 +35,14 @@ SECOND = "second"
 """The unit of a length of time as a number."""
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Node:
     """A node knows the text it was written as."""
 
     span: Span = field(eq=False, repr=False)
 
 
-@frozen(cache_hash=True)
+@frozen(cache_hash=True, repr=False)
 class Attribute(Node):
     """`t` or, with the relation it comes from, `sensors.t`."""
 
@@ -49,7 +50,7 @@ class Attribute(Node):
     qualifier: str | None = None
 
 
-@frozen(cache_hash=True)
+@frozen(cache_hash=True, repr=False)
 class Literal(Node):
     """A constant. Numbers are exact: `0.908` is the fraction 227/250. `text` is the constant as written.
 
@@ -61,7 +62,7 @@ class Literal(Node):
     unit: str | None = None
 
 
-@frozen(cache_hash=True)
+@frozen(cache_hash=True, repr=False)
 class Unary(Node):
     """`-x` or `not x`."""
 
@@ -69,7 +70,7 @@ class Unary(Node):
     operand: Expression
 
 
-@frozen(cache_hash=True)
+@frozen(cache_hash=True, repr=False)
 class Binary(Node):
     """Arithmetic, comparison or connective of two operands."""
 
@@ -78,7 +79,7 @@ class Binary(Node):
     right: Expression
 
 
-@frozen(cache_hash=True)
+@frozen(cache_hash=True, repr=False)
 class InSet(Node):
     """`x in {1, 2}`, negated: `x not in {1, 2}`."""
 
@@ -87,7 +88,7 @@ class InSet(Node):
     negated: bool = False
 
 
-@frozen(cache_hash=True)
+@frozen(cache_hash=True, repr=False)
 class InRange(Node):
     """`x in [1, 10)`, negated: `x not in [1, 10)`."""
 
@@ -96,7 +97,7 @@ class InRange(Node):
     negated: bool = False
 
 
-@frozen(cache_hash=True)
+@frozen(cache_hash=True, repr=False)
 class Scalar(Node):
     """`floor(x)`: a scalar function of Spark SQL by its name; inside an aggregate also one of many tuples, which
     alone may have `distinct` or a condition. `written`: the name as the text has it, where it has capitals."""
@@ -108,7 +109,7 @@ class Scalar(Node):
     written: str | None = field(default=None, eq=False, repr=False)
 
 
-@frozen(cache_hash=True)
+@frozen(cache_hash=True, repr=False)
 class Branch(Node):
     """`when condition then value` of a `case`."""
 
@@ -116,7 +117,7 @@ class Branch(Node):
     value: Expression
 
 
-@frozen(cache_hash=True)
+@frozen(cache_hash=True, repr=False)
 class Case(Node):
     """`case when a then b else c end`: the value of the first branch whose condition is true."""
 
@@ -141,7 +142,7 @@ def signed_constant(expression: Expression) -> Literal | None:
 # --- patterns, shared by domains, descriptions and punctuations ---
 
 
-@frozen
+@lean
 class Comparison(Node):
     """`<= 600`."""
 
@@ -149,14 +150,14 @@ class Comparison(Node):
     value: Literal
 
 
-@frozen
+@lean
 class SetPattern(Node):
     """`{1, 2, 3}`: at least one value."""
 
     values: tuple[Literal, ...]
 
 
-@frozen
+@lean
 class RangePattern(Node):
     """`[1, 10)`; a side without a bound is open."""
 
@@ -166,12 +167,12 @@ class RangePattern(Node):
     high_closed: bool
 
 
-@frozen
+@lean
 class Wildcard(Node):
     """`*`: every value, the undefined one too."""
 
 
-@frozen
+@lean
 class Condition(Node):
     """The condition on one attribute."""
 
@@ -179,7 +180,7 @@ class Condition(Node):
     pattern: Comparison | SetPattern | RangePattern | Wildcard
 
 
-@frozen
+@lean
 class Measure(Node):
     """`300` or `5 minutes` (unit `minute`). `name`: that of the constant that it is written as."""
 
@@ -194,7 +195,7 @@ Text = str
 """A string in quotes."""
 
 
-@frozen
+@lean
 class TypeName(Node):
     """One of `TYPES`; only `decimal` has parameters, precision and scale.
 
@@ -206,7 +207,7 @@ class TypeName(Node):
     element: TypeName | None = None
 
 
-@frozen
+@lean
 class UnitDefinition(Node):
     """`unit EUR;`, `unit ct = EUR / 100;`: a unit of the query, of its own dimension or a multiple of others."""
 

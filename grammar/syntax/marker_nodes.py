@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from cedilla.grammar.syntax.classes import lean
 from cedilla.grammar.syntax.expression_nodes import *
 
 
-@frozen
+@lean
 class Inverse(Node):
     """The third argument of an alter, `y -> y / 2`."""
 
@@ -18,7 +19,7 @@ class Inverse(Node):
     body: Expression
 
 
-@frozen
+@lean
 class AddAttribute(Node):
     """`+(p: double)`, `+(p: double unit hPa)`."""
 
@@ -27,21 +28,21 @@ class AddAttribute(Node):
     unit: str | None = None
 
 
-@frozen
+@lean
 class DropAttribute(Node):
     """`-(p)`."""
 
     name: str
 
 
-@frozen
+@lean
 class Points(Node):
     """`by points {(0, 0), (35.4, 100)}`: a function that is linear between points."""
 
     points: tuple[tuple[Literal, Literal], ...]
 
 
-@frozen
+@lean
 class AlterAttribute(Node):
     """`alter(t, y -> y * 2)`; `inverse` only when it was written. `unit`: what values are in from there on,
     `alter(t, y -> y / 1000, unit km)`. `parameter` is empty for a function by points."""
@@ -53,7 +54,7 @@ class AlterAttribute(Node):
     unit: str | None = None
 
 
-@frozen
+@lean
 class Change(Node):
     """A change of an attribute that a word names, as in `swap(a, b)`.
 
@@ -66,7 +67,7 @@ class Change(Node):
     name: str
 
 
-@frozen
+@lean
 class GrowDomain(Change):
     """`grow(s, {3, 4})`."""
 
@@ -74,7 +75,7 @@ class GrowDomain(Change):
     members: SetPattern
 
 
-@frozen
+@lean
 class SetUnit(Change):
     """`unit(t, degC)`."""
 
@@ -82,28 +83,28 @@ class SetUnit(Change):
     unit: str
 
 
-@frozen
+@lean
 class SetForm(Change):
     """Texts of an attribute have another form from here on."""
 
     text_form: str
 
 
-@frozen
+@lean
 class SetZone(SetForm):
     """`zone(at, "Europe/Berlin")`: times without an offset are local times of the zone."""
 
     form: ClassVar[str] = 'zone({name:NAME:at}, {text_form:STRING:"Europe/Berlin"})'
 
 
-@frozen
+@lean
 class SetSign(SetForm):
     """`decimal(x, ",")`: numbers have this decimal sign; `text_form` is `,.` for both signs."""
 
     form: ClassVar[str] = 'decimal({name:NAME:x}, {text_form:signs:","})'
 
 
-@frozen
+@lean
 class RenameAttribute(Change):
     """`rename(temp, t)`, `rename("state.temp", t)`: `field` is the new name or path, `name` is `t`."""
 
@@ -111,7 +112,7 @@ class RenameAttribute(Change):
     field: str
 
 
-@frozen
+@lean
 class RecodeAttribute(Change):
     """`recode(k, {"M": "male", "F": "female"})`: each pair an old value and its new one. With
     `else same`, other values stay."""
@@ -123,7 +124,7 @@ class RecodeAttribute(Change):
     else_same: bool = False
 
 
-@frozen
+@lean
 class MissingValues(Change):
     """`missing(x, {-999, 9999.9})`: these values mean undefined; without values, each value is itself again."""
 
@@ -131,7 +132,7 @@ class MissingValues(Change):
     values: tuple[Literal, ...]
 
 
-@frozen
+@lean
 class SwapAttributes(Change):
     """`swap(a, b)`: each of two attributes has the place of the other."""
 
@@ -139,7 +140,7 @@ class SwapAttributes(Change):
     other: str
 
 
-@frozen
+@lean
 class WrapValues(Change):
     """`wrap(x, 65536)`, `wrap(week, 1024 from 2048)`: values wrap around; `low` and `to` are where their range begins
     before and after."""
@@ -165,7 +166,7 @@ def changed_names(primitive: Primitive) -> tuple[str, ...]:
     return (primitive.name, primitive.other) if isinstance(primitive, SwapAttributes) else (primitive.name,)
 
 
-@frozen
+@lean
 class AccentText(Node):
     """`[[description, primitive]]` (paper, section 2): the description is a conjunction, possibly empty."""
 
@@ -187,7 +188,7 @@ class AccentText(Node):
         return tuple(evolve(self, primitives=(primitive,)) for primitive in self.primitives)
 
 
-@frozen
+@lean
 class PunctuationText(Node):
     """`[ts <= 600, s = 2]`; no conditions, written `[]` or `[*]`, end the stream."""
 

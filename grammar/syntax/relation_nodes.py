@@ -6,9 +6,8 @@ from __future__ import annotations
 from typing import ClassVar
 from typing import Literal as OneOf
 
-from attrs import frozen
-
 from cedilla.grammar.diagnostics import Span
+from cedilla.grammar.syntax.classes import lean
 from cedilla.grammar.syntax.expression_nodes import *
 
 JoinKind = OneOf["inner", "left", "semi", "anti"]
@@ -26,14 +25,14 @@ class OneInput(Node):
     input: Relation
 
 
-@frozen
+@lean
 class Reference(Node):
     """A source or a definition by its name."""
 
     name: str
 
 
-@frozen
+@lean
 class Select(OneInput):
     """`select[predicate](input)`."""
 
@@ -42,7 +41,7 @@ class Select(OneInput):
     input: Relation
 
 
-@frozen
+@lean
 class ProjectItem(Node):
     """`l`, `price * 0.908 as euro` or `double(state) as t unit degC`.
 
@@ -56,7 +55,7 @@ class ProjectItem(Node):
     call: tuple[AggregateCall, str] | None = None
 
 
-@frozen
+@lean
 class Project(OneInput):
     """`project[items](input)`; with `rest`, `extend[items](input)` or `project[*, items](input)`.
 
@@ -74,7 +73,7 @@ class Project(OneInput):
     excepts: tuple[str, ...] = ()
 
 
-@frozen
+@lean
 class Union(Node):
     """`left union right`."""
 
@@ -82,7 +81,7 @@ class Union(Node):
     right: Relation
 
 
-@frozen
+@lean
 class Intersect(Node):
     """`left intersect right`, with `all` of bags."""
 
@@ -91,7 +90,7 @@ class Intersect(Node):
     all: bool = False
 
 
-@frozen
+@lean
 class Minus(Node):
     """`left minus right`, with `all` of bags."""
 
@@ -100,7 +99,7 @@ class Minus(Node):
     all: bool = False
 
 
-@frozen
+@lean
 class JoinPair(Node):
     """`a.x = b.y`; `s` alone stands for `s = s`."""
 
@@ -108,7 +107,7 @@ class JoinPair(Node):
     right: Attribute
 
 
-@frozen
+@lean
 class Join(Node):
     """`left join right on pairs`; `kind` is the word before `join`, or `inner`."""
 
@@ -118,7 +117,7 @@ class Join(Node):
     kind: JoinKind = "inner"
 
 
-@frozen
+@lean
 class Renamed(Node):
     """`t as temperature`."""
 
@@ -126,7 +125,7 @@ class Renamed(Node):
     alias: str
 
 
-@frozen
+@lean
 class Rename(OneInput):
     """`rename[t as temperature](input)`: all other attributes stay, later ones too."""
 
@@ -135,7 +134,7 @@ class Rename(OneInput):
     input: Relation
 
 
-@frozen
+@lean
 class Distinct(OneInput):
     """`distinct(input)`, or `distinct[k](input)`: the first tuple for each value of k."""
 
@@ -144,7 +143,7 @@ class Distinct(OneInput):
     input: Relation
 
 
-@frozen
+@lean
 class SortKey(Node):
     """`l desc`."""
 
@@ -152,7 +151,7 @@ class SortKey(Node):
     descending: bool = False
 
 
-@frozen
+@lean
 class Sort(OneInput):
     """`sort[wid, l desc](input)`."""
 
@@ -161,7 +160,7 @@ class Sort(OneInput):
     input: Relation
 
 
-@frozen
+@lean
 class Top(OneInput):
     """`top[10 by price desc per auction](input)`."""
 
@@ -172,7 +171,7 @@ class Top(OneInput):
     input: Relation
 
 
-@frozen
+@lean
 class Limit(OneInput):
     """`limit[10](input)`: the first tuples to arrive."""
 
@@ -181,7 +180,7 @@ class Limit(OneInput):
     input: Relation
 
 
-@frozen
+@lean
 class Sample(OneInput):
     """`sample[1 in 10 by k](input)`: the tuples whose hash of `by` is in the first `count` of `parts` equal parts."""
 
@@ -192,7 +191,7 @@ class Sample(OneInput):
     input: Relation
 
 
-@frozen
+@lean
 class CountWindow(OneInput):
     """`window[10 rows per user as n](input)`."""
 
@@ -203,7 +202,7 @@ class CountWindow(OneInput):
     input: Relation
 
 
-@frozen
+@lean
 class Session(OneInput):
     """`session[5 minutes on ts per user as sid](input)`."""
 
@@ -217,19 +216,19 @@ class Session(OneInput):
     input: Relation
 
 
-@frozen
+@lean
 class Rows(Node):
     """`5 rows`."""
 
     count: int
 
 
-@frozen
+@lean
 class Ties(Node):
     """`all with ties`."""
 
 
-@frozen
+@lean
 class Running(OneInput):
     """`running[delta(kwh) as used, sum(n) as total per meter on ts](input)`.
 
@@ -248,7 +247,7 @@ class Running(OneInput):
     input: Relation
 
 
-@frozen
+@lean
 class Unnest(OneInput):
     """`unnest[tags as tag](input)`: each tuple once for each element of a list."""
 
@@ -258,7 +257,7 @@ class Unnest(OneInput):
     input: Relation
 
 
-@frozen
+@lean
 class Applied(Node):
     """`smooth(R)`: a declared operator over its inputs."""
 
@@ -266,7 +265,7 @@ class Applied(Node):
     inputs: tuple[Relation, ...]
 
 
-@frozen
+@lean
 class Window(OneInput):
     """`window[length every every on on as alias](input)`, tumbling without `every`, or `window[length on on zone zone
     starting starting as alias](input)`, a period of a calendar.
@@ -297,7 +296,7 @@ COUNTED = ("increase", "rate")
 """The functions of a counter, which may have `SINCE`."""
 
 
-@frozen
+@lean
 class AggregateCall(Node):
     """`avg(t) as mean`, `count() as n`, `count(distinct s where t > 9) as hot`."""
 
@@ -318,7 +317,7 @@ class AggregateCall(Node):
         return Scalar(self.function, self.arguments, self.distinct, self.where, span=self.span)
 
 
-@frozen
+@lean
 class Aggregate(OneInput):
     """`aggregate[avg by l except ts](input)` or `aggregate[avg(t) as mean by l](input)`.
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from typing import Literal as OneOf
 
-from attrs import field, frozen
+from attrs import field
 
 from cedilla.grammar.diagnostics import Span
+from cedilla.grammar.syntax.classes import lean
 from cedilla.grammar.syntax.marker_nodes import *
 from cedilla.grammar.syntax.relation_nodes import *
 
 
-@frozen
+@lean
 class TableColumn(Node):
     """`devices.s` as a domain: the values that an attribute has in a table."""
 
@@ -20,7 +21,7 @@ class TableColumn(Node):
     attribute: str
 
 
-@frozen
+@lean
 class UnitFrom(Node):
     """`unit from u in {degF, degC}`: each tuple's own `u` names the unit."""
 
@@ -28,7 +29,7 @@ class UnitFrom(Node):
     units: tuple[str, ...]
 
 
-@frozen
+@lean
 class Origin(Node):
     """`from "a.b" or "c"`, paths of keys; or, with a `root`, `from labels "service.name"`, two plain keys."""
 
@@ -37,7 +38,7 @@ class Origin(Node):
     others: tuple[str, ...] = ()
 
 
-@frozen
+@lean
 class AttributeDeclaration(Node):
     """`p?: double unit degF`, `s: int in devices.s`, `x: double decimal "," or "."`, `at: timestamp zone "UTC"`.
     `decimal`: the signs, `,` or `,.`. `default`: the value of tuples without it, as in `x: double default 0`."""
@@ -53,7 +54,7 @@ class AttributeDeclaration(Node):
     default: Literal | None = None
 
 
-@frozen
+@lean
 class Heartbeat(Node):
     """`heartbeat ts delay 10 seconds within 1 day of now`."""
 
@@ -62,7 +63,7 @@ class Heartbeat(Node):
     within: Measure | None = None
 
 
-@frozen
+@lean
 class MarkerFolder(Node):
     """`markers "ops"`, or `markers only "ops"`: no marker counts but those of the folder."""
 
@@ -70,7 +71,7 @@ class MarkerFolder(Node):
     only: bool = False
 
 
-@frozen
+@lean
 class Metrics(Node):
     """`metrics "http.server.request.duration" over "http.server.duration", "jvm.memory.used"`.
 
@@ -81,7 +82,7 @@ class Metrics(Node):
     over: tuple[tuple[str, str], ...] = ()
 
 
-@frozen
+@lean
 class NoneWords(Node):
     """`none {"NA", "-"}`."""
 
@@ -92,7 +93,7 @@ UNFOLDINGS = {"element": "each", "entry": "each entry", "text": "parsed"}
 """Kinds of steps, and the words before their paths."""
 
 
-@frozen
+@lean
 class Unfold(Node):
     """`each "items"`, `each entry "devices"` or `parsed "payload"`: a step before attributes are read from a line."""
 
@@ -105,28 +106,28 @@ class Unfold(Node):
         return UNFOLDINGS[self.kind]
 
 
-@frozen
+@lean
 class PartitionedBy(Node):
     """`partitioned by s`."""
 
     attribute: str
 
 
-@frozen
+@lean
 class Registry(Node):
     """`registry "http://host:8081"`."""
 
     address: str
 
 
-@frozen
+@lean
 class Latest(Node):
     """`as latest by k`, of a source or an output."""
 
     key: tuple[str, ...]
 
 
-@frozen
+@lean
 class Changes(Node):
     """`format debezium by id`, or `format debezium by id as latest by id`."""
 
@@ -135,12 +136,12 @@ class Changes(Node):
     latest: tuple[str, ...] | None = None
 
 
-@frozen
+@lean
 class OrderedBy(Node):
     """`ordered by name`."""
 
 
-@frozen
+@lean
 class StreamDeclaration(Node):
     """A source. A clause `punctuated on s, ts` is one scheme: attributes a promised punctuation names.
 
@@ -172,7 +173,7 @@ class StreamDeclaration(Node):
     unfolded: tuple[Unfold, ...] = ()
 
 
-@frozen
+@lean
 class OperatorDeclaration(Node):
     """`operator smooth(R) foundation {t} merge {} accumulate {s} returns (...) from "module:function";`
 
@@ -188,7 +189,7 @@ class OperatorDeclaration(Node):
     returns: tuple[AttributeDeclaration, ...] | None = None
 
 
-@frozen
+@lean
 class Setting(Node):
     """`set drop = eager;`, `set longest_line = 64 MiB;`: a name and a value of `settings.SETTINGS`."""
 
@@ -196,7 +197,7 @@ class Setting(Node):
     value: str
 
 
-@frozen
+@lean
 class Let(Node):
     """`let rate = 0.9;`: a name for a constant or a length of time."""
 
@@ -204,7 +205,7 @@ class Let(Node):
     value: Constant
 
 
-@frozen
+@lean
 class Definition(Node):
     """`name := relation;`."""
 
@@ -212,7 +213,7 @@ class Definition(Node):
     relation: Relation
 
 
-@frozen
+@lean
 class FixedUnit(Node):
     """`t in degC`."""
 
@@ -220,7 +221,7 @@ class FixedUnit(Node):
     unit: str
 
 
-@frozen
+@lean
 class Emit(Node):
     """`emit relation to json "out";`, with `in original units` never encoded; `units`: `with t in degC`; `latest`: the
     key of `as latest by k`."""
@@ -238,7 +239,7 @@ class Emit(Node):
 Constant = Literal | Measure
 
 
-@frozen
+@lean
 class StatedAccent(Node):
     """`accent pumps [[firmware >= 1098, unit(power, kW)]];`: an accent before the first tuple of a source."""
 
@@ -246,7 +247,7 @@ class StatedAccent(Node):
     accent: AccentText
 
 
-@frozen
+@lean
 class StatedFile(Node):
     """`accent pumps from file "changes.rqm";`: accents of a source, one a line of the file."""
 
@@ -254,7 +255,7 @@ class StatedFile(Node):
     path: str
 
 
-@frozen
+@lean
 class Use(Node):
     """`use "streams.rq";`: the statements of a file in its place."""
 
@@ -275,7 +276,7 @@ Statement = (
 )
 
 
-@frozen
+@lean
 class Query(Node):
     """A whole `.rq` text."""
 

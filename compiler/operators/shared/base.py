@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, cast
 
-from attrs import field, frozen
+from attrs import field
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
@@ -26,13 +26,14 @@ from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.diagnostics.suggestions import unknown_attribute
 from cedilla.grammar.formatting.expression_formatter import format_expression
 from cedilla.grammar.syntax import AggregateCall, Expression, Node
+from cedilla.grammar.syntax.classes import lean
 from cedilla.grammar.syntax.operator_forms import FORMS
 
 Kind = Literal["add", "drop", "alter"]
 KINDS: tuple[Kind, ...] = ("add", "drop", "alter")
 
 
-@frozen
+@lean
 class Rules:
     """The rules of the theory that messages cite for an operator's reactions (section 2).
 
@@ -58,7 +59,7 @@ class Rules:
         return {"add": self.add, "drop": self.drop, "alter": self.alter}[kind]
 
 
-@frozen
+@lean
 class OpenGroups:
     """The attributes of rows of open groups. `names`: attributes that have the value of an attribute of the group;
     `steady`: those that do not change while a group is open."""
@@ -67,7 +68,7 @@ class OpenGroups:
     steady: frozenset[str]
 
 
-@frozen
+@lean
 class Invariants:
     """The pass, propagation and purge invariants in words (theory 1.3)."""
 
@@ -76,7 +77,7 @@ class Invariants:
     purges: str
 
 
-@frozen
+@lean
 class Kept:
     """The state of an operator between epochs, and the effect of its loss by an edit of the query (design, section 8).
 
@@ -94,7 +95,7 @@ class Kept:
     stored: Literal["once", "parts", "again"] = "again"
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Operator(ABC):
     """A node of the plan. `name` is its relation's name, `inputs` those of its inputs."""
 

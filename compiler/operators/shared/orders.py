@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import field
 
 from cedilla.compiler import regions
 from cedilla.compiler.regions import ANYTHING, Box, Tree, Universe
 from cedilla.compiler.regions.spans import spans
+from cedilla.grammar.syntax.classes import lean
 
 Key = tuple[str, bool]
 """An attribute, and whether it descends."""
@@ -16,7 +17,7 @@ MAX_LENGTH = 2**62
 """The least length that no frame has; differences of times fit into 64 bits."""
 
 
-@frozen(kw_only=True)
+@lean(kw_only=True)
 class Frame:
     """The last tuples up to each that functions see: so many, or those of a length on the axis of the order.
 
