@@ -4,24 +4,30 @@ In: what the passes build. Out: the facts, units, order and reactions of every r
 `changes`, `expressions`, `regions` and the grammar.
 """
 
-from cedilla.compiler.plan.places import (
-    at_paths,
-    check_catalogs,
-    check_paths,
-    folders,
-    is_within,
-    printed_labels,
-)
-from cedilla.compiler.plan.plan import (
-    DEFAULTS,
-    SETTINGS,
-    Emit,
-    Plan,
-    changed_by_state,
-    derive,
-    follow,
-)
-from cedilla.compiler.plan.sources import Attribute, Heartbeat, Source, StatedAccent, TableColumn
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cedilla.compiler.plan.places import (
+        at_paths,
+        check_catalogs,
+        check_paths,
+        folders,
+        is_within,
+        printed_labels,
+    )
+    from cedilla.compiler.plan.plan import (
+        DEFAULTS,
+        SETTINGS,
+        Emit,
+        Plan,
+        changed_by_state,
+        derive,
+        follow,
+    )
+    from cedilla.compiler.plan.sources import Attribute, Heartbeat, Source, StatedAccent, TableColumn
 
 __all__ = [
     "DEFAULTS",
@@ -43,3 +49,17 @@ __all__ = [
     "is_within",
     "printed_labels",
 ]
+
+_HOMES = {
+    "places": ("at_paths", "check_catalogs", "check_paths", "folders", "is_within", "printed_labels"),
+    "plan": ("DEFAULTS", "SETTINGS", "Emit", "Plan", "changed_by_state", "derive", "follow"),
+    "sources": ("Attribute", "Heartbeat", "Source", "StatedAccent", "TableColumn"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name on its first use: connectors need parts of a plan only."""
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"cedilla.compiler.plan.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

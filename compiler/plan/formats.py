@@ -15,7 +15,6 @@ from attrs import frozen
 
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
-from cedilla.grammar.hints import synonyms
 
 
 @frozen(kw_only=True)
@@ -163,6 +162,8 @@ def check_sink_format(name: str, span: Span) -> None:
 
 
 def _known_format(name: str, formats: tuple[str, ...]) -> str | None:
+    from cedilla.grammar.hints import synonyms  # which connectors do without
+
     if (hint := synonyms.NO_FORMATS.get(name.lower())) is not None:
         return f"{hint}; known formats: {', '.join(formats)}"
     synonym = synonyms.FORMATS.get(name.lower())

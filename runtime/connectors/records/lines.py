@@ -19,7 +19,6 @@ from attrs import evolve, field, frozen
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, in_stream
 from cedilla.grammar.diagnostics.printable import as_utf8
-from cedilla.grammar.parser import single_accents
 from cedilla.grammar.syntax.settings import LARGEST, SETTINGS, size, size_text
 from cedilla.runtime.connectors.records.json_objects import JsonObject, parse_line
 from cedilla.runtime.connectors.records.links import check_links, is_file
@@ -80,6 +79,8 @@ class Line:
         """The lines of one attribute each that an accent of several stands for; else the line itself."""
         if '"$accent"' not in self.text:
             return (self,)
+        from cedilla.grammar.parser import single_accents  # the process that fetches records needs none
+
         try:
             texts = single_accents(str(self.holds().get("$accent")))
         except (ValueError, DiagnosticError):  # the reader of the line reports it

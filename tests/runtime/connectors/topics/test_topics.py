@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import platform
 import socket
 import subprocess
@@ -367,6 +368,23 @@ def test_the_process_takes_memory_for_records_once() -> None:
         )
     pages = int(done.stdout)
     assert pages < 2 * 3 * 7680 if platform.libc_ver()[0] == "glibc" else pages > 0
+
+
+def test_the_process_loads_neither_a_parser_nor_operators() -> None:
+    """Also not with what it is sent."""
+    program = f"""
+import pickle, sys
+from cedilla.runtime.connectors.topics import fetch_worker
+pickle.loads({pickle.dumps(SUBSCRIPTIONS)!r})
+print(*sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules = {*done.stdout.split()}
+    ours = {name for name in modules if name.startswith("cedilla.")}
+    parts = ("grammar.parser", "grammar.hints", "compiler.operators", "compiler.passes", "runtime.control")
+    assert not {name for name in ours if name.startswith(tuple(f"cedilla.{part}" for part in parts))}
+    assert modules.isdisjoint(("lark", "pint", "pyarrow", "pyspark"))
+    assert len(ours) < 90
 
 
 def test_secrets_are_neither_sent_nor_in_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
