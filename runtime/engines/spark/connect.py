@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -32,6 +34,7 @@ _STATEMENTS = (
     "SET datafusion.execution.parquet.pruning = false",
 )
 _PORT, _SECONDS = 15002, 10
+_WIDTH = "IPython.utils.terminal"
 _MODE = "SPARK_CONNECT_MODE_ENABLED"
 """Decides whether PySpark's functions make Connect expressions; a Connect session sets it."""
 
@@ -70,11 +73,23 @@ def _answers(url: str) -> None:
     socket.create_connection((address.hostname or "", address.port or _PORT), _SECONDS).close()
 
 
+def _load_client() -> None:
+    """Loads PySpark's client. It would load IPython, if that is installed, for the width of a bar of progress."""
+    if _WIDTH in sys.modules:
+        return
+    sys.modules[_WIDTH] = None  # pyright: ignore[reportArgumentType]
+    try:
+        import_module("pyspark.sql.connect.session")
+    finally:
+        del sys.modules[_WIDTH]
+
+
 def _opened(builder: SparkSession.Builder, url: str, settings: Mapping[str, str]) -> SparkSession:
     from pyspark.errors import PySparkException
 
     try:
         _answers(url)
+        _load_client()
         session = builder.create()
         limit_waiting(session)
         set_all(session, settings)

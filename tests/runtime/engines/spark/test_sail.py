@@ -62,7 +62,8 @@ def test_no_call_looks_up_its_place_in_the_program() -> None:
         "    from pyspark.errors import utils\n"
         "    from pyspark.sql import functions as F\n"
         "    utils._capture_call_site = lambda depth: sys.exit('looked up')\n"
-        "    print(session.range(3).select(F.sqrt(F.col('id') + 1)).count(), 'ipykernel' in sys.modules)\n"
+        "    print(session.range(3).select(F.sqrt(F.col('id') + 1)).count(), 'IPython' in sys.modules)\n"
+        "from IPython.utils.terminal import get_terminal_size\n"
     )
     assert _printed(program) == ("3 False\n", "")
 
