@@ -20,6 +20,7 @@ from cedilla.runtime.connectors.records.table_folders import is_table, table_kin
 from cedilla.runtime.connectors.storage.stores import (
     Entry,
     LocalStore,
+    News,
     RemoteStore,
     Store,
     is_hidden,
@@ -127,9 +128,7 @@ class Files:
         as `files_in`."""
         return self._tree(path, local_path(path), of_source)
 
-    def news(
-        self, path: str, earlier: Mapping[str, int], unsure: Set[str]
-    ) -> tuple[dict[str, int], list[Entry]]:
+    def news(self, path: str, earlier: Mapping[str, int], unsure: Set[str]) -> News:
         """Returns what `LocalStore.news` does, for a folder on this machine."""
         with self._of(path) as store:
             assert isinstance(store, LocalStore)

@@ -1,14 +1,17 @@
 """The files of a folder that is looked at again and again. A look costs what is new, however many files are there.
 
-A folder on this machine has a time, which changes with the names in it. If it has not changed, nothing is listed; if it
-has, the names are, and only new ones are looked up. A line that is added to an old file changes no folder, so
-all files are looked up now and then, too. A store is only listed as a whole.
+A folder on this machine has a time, which changes with the names in it. A folder whose time has not changed is not
+listed; of one that has, the names are listed and new ones looked up. A line that is added to an old file changes no
+folder, so all files are looked up now and then, too. A store is only listed as a whole.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
 
 from attrs import define, field, frozen
 
@@ -22,9 +25,15 @@ store no other look finds new files."""
 _STEP, _LONG_STEP = 0.05, 2.0
 """Seconds after which two changes of a folder surely have different times, on file systems that keep parts of seconds,
 and on others."""
+_DISKS = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs", "zfs"})
+"""File systems whose times come from the clock of this machine; those of a network have the clock of a server."""
+_TICK = 0.02
+"""More seconds than the clock that gives files their times may be behind."""
+_MANY = 5_000
+"""The names of a folder from which it takes longer to list them twice than to wait for a tick."""
 
-Stamp = tuple[int, int]
-"""The time of a folder in nanoseconds, and its number on the disk."""
+Stamp = tuple[int, int, int]
+"""The time of a folder in nanoseconds, its number on the disk, and that of the disk."""
 
 
 @frozen(eq=False)
@@ -63,21 +72,36 @@ class _Folder:
     stamp: Stamp | None = None
     since: float = 0.0
     tells_changes: bool = False
-    numbers: Mapping[str, int] = field(factory=dict[str, int])
+    numbers: dict[str, int] = field(factory=dict[str, int])
     unsure: frozenset[str] = frozenset()
     files: dict[str, FoundFile] = field(factory=dict[str, FoundFile])
     folders: set[str] = field(factory=set[str])
 
-    def see(self, stamp: Stamp | None) -> None:
-        """Takes the stamp of the folder before it is listed. It tells all later changes if it is old enough."""
+    def see(self, path: str) -> None:
+        """Takes the stamp of the folder before it is listed. It tells all later changes if it is old enough, for which
+        a folder of many names waits."""
+        stamp = _stamp(path)
+        left = 0.0 if stamp is None else _TICK - _age(stamp)
+        if stamp is not None and 0 < left <= _TICK and len(self.numbers) >= _MANY and _is_disk(stamp[2]):
+            time.sleep(left)
+            stamp = _stamp(path)
         now = time.monotonic()
         if stamp != self.stamp:
             self.stamp, self.since = stamp, now
         if stamp is None:
             self.tells_changes = False
             return
-        step = _STEP if stamp[0] % 1_000_000_000 else _LONG_STEP
-        self.tells_changes = now - self.since >= step or time.time() - stamp[0] / 1e9 > _LONG_STEP
+        is_fine, age = stamp[0] % 1_000_000_000 != 0, _age(stamp)
+        is_stable = now - self.since >= (_STEP if is_fine else _LONG_STEP)
+        self.tells_changes = is_stable or age > (_TICK if is_fine and _is_disk(stamp[2]) else _LONG_STEP)
+
+    def is_unchanged(self, path: str) -> bool:
+        """Returns True if its names, and the files that names do not tell all of, are what they were."""
+        return (
+            self.tells_changes
+            and _stamp(path) == self.stamp
+            and not any(_size(self.files[name].path) for name in self.unsure if name in self.files)
+        )
 
 
 @define(eq=False)
@@ -125,13 +149,21 @@ class FolderTree:
         self._found = now
 
     def _list(self, path: str, look: _Look, *, is_whole: bool) -> None:
-        """Lists a folder of this machine and its subfolders. `is_whole`: looks all files up."""
+        """Lists what has changed of a folder of this machine and its subfolders. `is_whole`: looks all files up."""
         folder = self._folders.setdefault(path, _Folder())
-        folder.see(_stamp(path))
-        numbers, new = self.files.news(path, {} if is_whole else folder.numbers, folder.unsure)
-        entries = {name_of(entry.path): entry for entry in sorted(new, key=lambda entry: entry.path)}
-        missing = folder.numbers.keys() - numbers.keys() | folder.unsure
-        for name in sorted(missing - numbers.keys() - entries.keys()):
+        if is_whole or not folder.is_unchanged(path):
+            self._list_names(path, folder, look, is_whole=is_whole)
+        self.files.check_no_table(path, folder.folders)
+        for name in sorted(folder.folders):
+            if not is_hidden(name):
+                self._list(f"{path.rstrip('/')}/{name}", look, is_whole=is_whole)
+
+    def _list_names(self, path: str, folder: _Folder, look: _Look, *, is_whole: bool) -> None:
+        folder.see(path)
+        news = self.files.news(path, {} if is_whole else folder.numbers, folder.unsure)
+        entries = {name_of(entry.path): entry for entry in sorted(news.entries, key=lambda entry: entry.path)}
+        gone = folder.numbers.keys() - news.numbers.keys() if is_whole else news.gone
+        for name in sorted((gone | folder.unsure) - entries.keys()):
             self._forget(path, folder, name, look)
         files, _ = self.files.files_in(entries.values(), local_path(self.path))
         for name, entry in entries.items():
@@ -142,15 +174,13 @@ class FolderTree:
         for file in files:
             if folder.files.get(name := name_of(file.path)) != file:
                 folder.files[name] = self._found[file.path] = look.changed[file.path] = file
-        folder.numbers = numbers
+        for name in gone:
+            folder.numbers.pop(name, None)
+        folder.numbers |= news.numbers
         folder.unsure = frozenset(
-            name for name, entry in entries.items() if not entry.is_known or name not in numbers
+            name for name, entry in entries.items() if not entry.is_known or name not in news.numbers
         )
         folder.tells_changes &= not any(entry.is_link for entry in entries.values())
-        self.files.check_no_table(path, folder.folders)
-        for name in sorted(folder.folders):
-            if not is_hidden(name):
-                self._list(f"{path.rstrip('/')}/{name}", look, is_whole=is_whole)
 
     def _forget(self, path: str, folder: _Folder, name: str, look: _Look) -> None:
         """Takes a name out of a folder, with the files below it."""
@@ -167,10 +197,7 @@ class FolderTree:
 
     def _is_unchanged(self) -> bool:
         return bool(self._folders) and all(
-            folder.tells_changes
-            and _stamp(path) == folder.stamp
-            and not any(_size(folder.files[name].path) for name in folder.unsure if name in folder.files)
-            for path, folder in self._folders.items()
+            folder.is_unchanged(path) for path, folder in self._folders.items()
         )
 
 
@@ -181,7 +208,23 @@ def _stamp(path: str) -> Stamp | None:
         status = None if local is None else local.stat()
     except OSError:
         return None
-    return None if status is None else (status.st_mtime_ns, status.st_ino)
+    return None if status is None else (status.st_mtime_ns, status.st_ino, status.st_dev)
+
+
+def _age(stamp: Stamp) -> float:
+    return time.time() - stamp[0] / 1e9
+
+
+@cache
+def _is_disk(device: int) -> bool:
+    """Returns True if a device is a disk, whose times are those of this machine."""
+    number = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    except OSError:  # not on Linux
+        return False
+    ends = (mount.partition(" - ") for mount in mounts)
+    return any(left.split()[2] == number and right.split()[0] in _DISKS for left, _, right in ends)
 
 
 def _size(path: str) -> int:

@@ -13,7 +13,7 @@ import os
 import shutil
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ from pathlib import Path
 from stat import S_ISDIR
 from typing import Any, BinaryIO, cast
 
-from attrs import frozen
+from attrs import field, frozen
 
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.runtime.connectors.records.lines import local_path
@@ -50,6 +50,16 @@ class Entry:
         """True if its name and its number on the disk tell all that matters of it: not of a link, or a file that is
         empty yet."""
         return not self.is_link and self.oddity is None and (self.is_folder or self.length > 0)
+
+
+@frozen
+class News:
+    """The differences of a folder from an earlier look: `entries` that are new or to be looked up again, their
+    `numbers` on the disk by name, and the names that are `gone`."""
+
+    entries: Sequence[Entry] = ()
+    numbers: Mapping[str, int] = field(factory=dict[str, int])
+    gone: Set[str] = frozenset()
 
 
 def name_of(path: str) -> str:
@@ -183,39 +193,41 @@ class LocalStore(Store):
         """A path without a scheme gets none, because engines treat `file:` differently."""
         return f"file://{_local(path)}" if scheme_of(path) else str(_local(path))
 
-    def entries(self, path: str) -> list[Entry]:
+    def entries(self, path: str) -> Sequence[Entry]:
         """Lists like Spark: links are replaced by their targets, and broken links are left out."""
-        return self.news(path, {}, frozenset())[1]
+        return self.news(path, {}, frozenset()).entries
 
-    def news(
-        self, path: str, earlier: Mapping[str, int], unsure: Set[str]
-    ) -> tuple[dict[str, int], list[Entry]]:
-        """Returns the number of each name in a folder, and the entries whose names or numbers are not the `earlier`
-        ones, or that are `unsure`. Nothing else is looked up."""
-        local = _local(path)
+    def news(self, path: str, earlier: Mapping[str, int], unsure: Set[str]) -> News:
+        """Returns what differs in a folder from the `earlier` numbers of its names on the disk. Entries that are
+        `unsure` are looked up, too, and nothing else is."""
+        local, names = _local(path), list[str]()
+        changed: list[os.DirEntry[str]] = []
         try:
             with os.scandir(local) as listing:  # `iterdir` costs several times as much
-                listed = list(listing)
+                # There may be a hundred thousand: what runs for each of them is this loop.
+                for entry in listing:
+                    names.append(name := entry.name)
+                    if earlier.get(name) != entry.inode() or name in unsure:
+                        changed.append(entry)
         except FileNotFoundError:
-            return {}, []
+            pass
         except NotADirectoryError:
-            if not local.exists():  # there is a file in the place of one of its folders
-                return {}, []
-            return {}, [_entry(str(local), local.stat(), is_link=local.is_symlink())]
-        # There may be a hundred thousand: what runs for each of them is one comprehension.
-        numbers = {entry.name: entry.inode() for entry in listed}
-        if numbers == earlier and not unsure:
-            return numbers, []
-        new: list[Entry] = []
-        for entry in [e for e in listed if earlier.get(e.name) != e.inode() or e.name in unsure]:
+            if local.exists():  # otherwise there is a file in the place of one of its folders
+                entry = _entry(str(local), local.stat(), is_link=local.is_symlink())
+                return News([entry], gone=earlier.keys())
+        entries, numbers, lost = list[Entry](), dict[str, int](), set[str]()
+        for entry in changed:
             try:
                 if is_loop(entry):
-                    new.append(Entry(f"file:{entry.path}", False, 0, 0, oddity=LOOP))
+                    entries.append(Entry(f"file:{entry.path}", False, 0, 0, oddity=LOOP))
                 else:
-                    new.append(_entry(entry.path, entry.stat(), is_link=entry.is_symlink()))
+                    entries.append(_entry(entry.path, entry.stat(), is_link=entry.is_symlink()))
+                numbers[entry.name] = entry.inode()
             except FileNotFoundError:  # deleted meanwhile, or a broken link
-                del numbers[entry.name]
-        return numbers, new
+                lost.add(entry.name)
+        stayed = len(names) - sum(entry.name not in earlier for entry in changed)
+        gone = earlier.keys() - names if stayed < len(earlier) else frozenset[str]()
+        return News(entries, numbers, gone | (earlier.keys() & lost))
 
     def make(self, path: str) -> None:
         _local(path).mkdir(parents=True, exist_ok=True)

@@ -76,8 +76,57 @@ def test_of_a_folder_that_has_changed_only_new_files_are_looked_up(
     assert [file.length for file in tree.look() if file.path.endswith("/2")] == [6]
 
 
-def test_a_folder_that_changes_right_now_is_listed_again(folder: Path, looked_up: list[str]) -> None:
+@pytest.fixture
+def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the folders that are listed."""
+    names, scandir = list[str](), os.scandir
+
+    def noted(path: Path) -> Any:
+        names.append(path.name)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", noted)
+    return names
+
+
+@pytest.mark.parametrize(("is_disk", "count"), [(True, 1), (False, 2)])
+def test_names_are_listed_once_for_a_new_file_by_a_clock_that_is_known(
+    folder: Path,
+    looked_up: list[str],
+    listed: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    is_disk: bool,
+    count: int,
+) -> None:
+    """The time of a folder in a network comes from the clock of a server, which may be behind this one."""
+    monkeypatch.setattr(folder_tree, "_is_disk", lambda device: is_disk)
+    monkeypatch.setattr(folder_tree, "_STEP", 60)
+    monkeypatch.setattr(folder_tree, "_MANY", 0)
+    tree = FolderTree(Files(), str(folder))
+    tree.look()
+    listed.clear()
+    (folder / "day" / "d").write_text("{}\n")
+    assert names_of(tree).count("d") == 1
+    tree.look()
+    assert listed == ["day"] * count  # and never the folder above it, which has not changed
+
+
+def test_a_disk_of_this_machine_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, proc = Path("/").stat().st_dev, Path("/proc").stat().st_dev
+    mounts = [
+        f"22 27 {os.major(device)}:{os.minor(device)} / / rw - {kind} x rw"
+        for device, kind in ((root, "ext4"), (proc, "nfs4"))
+    ]
+    monkeypatch.setattr(Path, "read_text", lambda path: "\n".join(mounts))
+    is_disk = folder_tree._is_disk.__wrapped__
+    assert (is_disk(root), is_disk(proc), is_disk(12345)) == (True, False, False)
+
+
+def test_a_folder_that_changes_right_now_is_listed_again(
+    folder: Path, looked_up: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its time has steps: what comes in the one of the last look does not change it."""
+    monkeypatch.setattr(folder_tree, "_TICK", 60)
     (folder / "3").write_text("{}\n")
     tree = FolderTree(Files(), str(folder))
     tree.look()

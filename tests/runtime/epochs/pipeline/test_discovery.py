@@ -18,7 +18,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.connectors.formats.listing import in_order
 from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
-from cedilla.runtime.connectors.storage.stores import Entry
+from cedilla.runtime.connectors.storage.stores import News
 from cedilla.runtime.engines.spark.memory import MemoryGrowth
 from cedilla.runtime.epochs.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.epochs.options.options import Options
@@ -60,9 +60,7 @@ class _Busy(Files):
         super().__init__()
         self.between = between
 
-    def news(
-        self, path: str, earlier: Mapping[str, int], unsure: Set[str]
-    ) -> tuple[dict[str, int], list[Entry]]:
+    def news(self, path: str, earlier: Mapping[str, int], unsure: Set[str]) -> News:
         result = super().news(path, earlier, unsure)
         self.between(path)
         return result
