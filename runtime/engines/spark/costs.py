@@ -65,11 +65,14 @@ MATCHED_AT_ONCE = 4 << 20
 """Maximum bytes of waiting tuples for removing matched ones at once."""
 
 SEGMENTS = 8
-"""Maximum number of segments of a state; more are rewritten as one, without purged rows."""
+"""Maximum number of segments of a state, without large ones of rows that are not merged; more are rewritten as one,
+without purged rows."""
+
+REWRITTEN = 128 << 20
+"""Maximum bytes of segments that an epoch rewrites as one, if their rows are not merged."""
 
 RESTING = 64
-"""Number of epochs after which a large segment is rewritten without its purged rows; smaller ones are rewritten
-earlier."""
+"""Number of epochs after which a large segment is rewritten without its purged rows."""
 
 MATERIALIZED = 1 << 20
 """Bytes of an epoch's input, measured as JSON, above which Sail writes partial results that several of its jobs read,

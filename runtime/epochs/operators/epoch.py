@@ -349,13 +349,13 @@ class Epoch:
         new: DataFrame | None,
         purged: Tree,
         columns: Columns,
-        merge: Callable[[DataFrame], DataFrame] = lambda rows: rows,
+        merge: Callable[[DataFrame], DataFrame] | None = None,
         *,
         in_memory: DataFrame | None = None,
         in_parts: bool = False,
     ) -> None:
-        """Adds new rows to a state with some columns. Purges (theory 1.3) at insertion (E7) and at compaction, with
-        `merge`.
+        """Adds new rows to a state with some columns. Purges (theory 1.3) at insertion (E7) and at compaction.
+        `merge`: makes one row of those that belong together.
 
         `in_memory`: as for `StateStore.append`; `in_parts`: as for `StateStore.compact`.
         """
@@ -368,7 +368,12 @@ class Epoch:
             rows = unpurged(new)
             near = rows if in_memory is new else None if in_memory is None else unpurged(in_memory)
             self.state.append(key, rows, columns, self.number, in_memory=near)
-        self.state.compact(key, columns, self.number, lambda rows: merge(unpurged(rows)), in_parts=in_parts)
+
+        def live(rows: DataFrame) -> DataFrame:
+            return unpurged(rows) if merge is None else merge(unpurged(rows))
+
+        merges = merge is not None
+        self.state.compact(key, columns, self.number, live, merges=merges, in_parts=in_parts)
 
     def is_small_input(self, key: str, region: Tree = True) -> bool:
         """Returns True if this epoch has few tuples and the rows to read from a state are many. Then the tuples are

@@ -38,7 +38,7 @@ class SessionDataflow(Dataflow):
         if not self.has_output(epoch, operator):
             if busy:
                 epoch.state.append(name, frame, columns, epoch.number)
-                epoch.state.compact(name, columns, epoch.number, lambda rows: rows)
+                epoch.state.compact(name, columns, epoch.number, lambda rows: rows, merges=False)
             report_vacant(epoch, operator, lambda _: None)
             return frame.where("false").withColumn(operator.alias, F.col(column(operator.on)))
         rows = stacked(columns, epoch.state.read(name, columns), frame if busy else None)

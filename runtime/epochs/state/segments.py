@@ -221,13 +221,15 @@ class StateStore:
         epoch: int,
         live: Callable[[DataFrame], DataFrame],
         *,
+        merges: bool = True,
         in_parts: bool = False,
     ) -> None:
-        """Rewrites a state of many segments as one. `live` drops purged rows and merges others if possible; `columns`
-        are those of its rows.
+        """Rewrites many segments of a state as one. `live` drops purged rows, and `merges` rows that belong together;
+        `columns` are those of its rows.
 
-        `in_parts`: keeps the segment in memory separate, because the rows to read in its place may be more than it has.
-        Also keeps segments that are large compared with all newer ones, for some time.
+        If it merges none, an epoch rewrites some `costs.REWRITTEN` bytes of the newest segments at most, and beside
+        them the oldest one that may have purged rows. `in_parts`: keeps the segment in memory separate, because the
+        rows to read in its place may be more than it has.
         """
         if len(self.segments.get(key, ())) <= costs.SEGMENTS:
             return
@@ -235,25 +237,28 @@ class StateStore:
         listed = self.segments.get(key, ())
         near = [segment for segment in listed if in_parts and segment.path in self._in_memory]
         far = [segment for segment in listed if segment not in near]
-        if in_parts and len(far) <= costs.SEGMENTS:
+        first = 0 if merges else first_small([*map(self._length, far)])
+        if not merges and len(far) - first <= costs.SEGMENTS:
             return
-        first = self._first_small(far, epoch) if in_parts else 0
-        rows = self._rows(far[first:], columns)
-        name = f"{key}/epoch={epoch:012d}-compacted"
-        compacted = [] if rows is None else [self._write(name, live(rows), columns)]
-        self.segments[key] = (*far[:first], *compacted, *near)
+        stem, settled = f"{key}/epoch={epoch:012d}", far[:first]
+        for number, segment in enumerate(settled):
+            if self._is_stale(key, segment, epoch):
+                settled[number : number + 1] = self._rewritten(f"{stem}-purged", [segment], columns, live)
+                break
+        compacted = self._rewritten(f"{stem}-compacted", far[first:], columns, live)
+        self.segments[key] = (*settled, *compacted, *near)
 
-    def _first_small(self, segments: Sequence[Segment], epoch: int) -> int:
-        """Returns the index after the last segment that is larger than all later ones together; at least two segments
-        follow it."""
-        rest = sum(map(self._length, segments[-2:]))
-        for number in range(len(segments) - 3, -1, -1):
-            segment = segments[number]
-            length = self._length(segment)
-            if length > max(rest, costs.LARGE_STATE) and epoch - segment.epoch < costs.RESTING:
-                return number + 1
-            rest += length
-        return 0
+    def _is_stale(self, key: str, segment: Segment, epoch: int) -> bool:
+        """Returns True for a segment that is old and may have purged rows."""
+        closed = self._purged.get(key, False)
+        is_old = epoch - segment.epoch >= costs.RESTING
+        return is_old and closed is not False and not segment.lies_in(regions.complement(closed))
+
+    def _rewritten(
+        self, name: str, segments: Sequence[Segment], columns: Columns, live: Callable[[DataFrame], DataFrame]
+    ) -> list[Segment]:
+        rows = self._rows(segments, columns)
+        return [] if rows is None else [self._write(name, live(rows), columns)]
 
     def _write(self, name: str, rows: DataFrame, columns: Columns) -> Segment:
         path = f"{self._root}/{name}-{self._run}"
@@ -339,6 +344,20 @@ class StateStore:
         """Returns False for a segment that has got none, as engines write it without rows."""
         write = self._writes.get(path)
         return write is None or not write.done() or write.exception() is not None or write.result().files > 0
+
+
+def first_small(lengths: Sequence[int]) -> int:
+    """Returns from which segment on a state is rewritten: the oldest that is no larger than all newer ones together, if
+    an epoch may rewrite as much; otherwise the last but one. So few segments of each size stay."""
+    first = len(lengths) - 2
+    newer = sum(lengths[first:])
+    for number in range(first - 1, -1, -1):
+        if newer + lengths[number] > costs.REWRITTEN:
+            break
+        if lengths[number] <= max(newer, costs.LARGE_STATE):
+            first = number
+        newer += lengths[number]
+    return max(first, 0)
 
 
 def paths(segments: Segments) -> frozenset[str]:

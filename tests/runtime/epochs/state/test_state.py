@@ -16,7 +16,7 @@ from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.engines.spark import costs
 from cedilla.runtime.engines.spark.columns import Columns
 from cedilla.runtime.engines.spark.jobs import Jobs, wait_all
-from cedilla.runtime.epochs.state.segments import Segment, StateStore
+from cedilla.runtime.epochs.state.segments import Segment, StateStore, first_small
 from tests.kit.columns import columns_in
 from tests.kit.query import Query
 from tests.kit.remote_files import Elsewhere
@@ -357,3 +357,96 @@ def test_epoch_after_epoch_gives_what_one_epoch_gives(spark: SparkSession, tmp_p
         )
     assert actual[0] == actual[1]
     assert all(actual[0].values())
+
+
+def test_segments_of_a_state_that_grows_are_few_and_are_rewritten_a_few_times() -> None:
+    """Of 4 GB, which come by 100 KB, a part of which is there at once."""
+    lengths, rewritten, most = [200 << 20], 0, 0
+    for _ in range(40_000):
+        lengths.append(100 << 10)
+        if len(lengths) - (first := first_small(lengths)) > costs.SEGMENTS:
+            together = sum(lengths[first:])
+            lengths[first:] = [together]
+            rewritten, most = rewritten + together, max(most, together)
+    assert lengths[0] == 200 << 20
+    assert most <= costs.REWRITTEN
+    assert rewritten < 10 * sum(lengths)
+    assert len(lengths) < 2 * sum(lengths) / costs.REWRITTEN + 20
+
+
+@pytest.mark.rest
+@pytest.mark.either_engine
+def test_runs_that_continue_with_large_segments_give_what_one_epoch_gives(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run has one epoch, and finds segments that stayed, were rewritten alone, and became one."""
+    for name, value in {"SEGMENTS": 2, "LARGE_STATE": 0, "RESTING": 3, "REWRITTEN": 5_000}.items():
+        monkeypatch.setattr(costs, name, value)
+    runs, rewritten, write = list[Query](), list[str](), StateStore._write
+
+    def watch(self: StateStore, name: str, rows: DataFrame, columns: Columns) -> Segment:
+        rewritten.append(name.rpartition("-")[2])
+        return write(self, name, rows, columns)
+
+    monkeypatch.setattr(StateStore, "_write", watch)
+    for folder in ("single", "many"):
+        run = Query(spark, tmp_path / folder, MANY)
+        runs.append(run)
+        for epoch in range(12):
+            items = [item for item in file(epoch) if is_tuple(item)]
+            closed = [{"$punctuation": f"[ts < {100 * epoch - 350}]"}]
+            run.write("r", [*items[:20], *items, *closed])
+            if folder == "many":
+                run.go_on(run.executor(), epoch)
+        if folder == "single":
+            run.process()
+    single, many = (
+        {
+            name: sorted(str(sorted(row.items())) for row in run.output(name) if is_tuple(row))
+            for name in ("once", "rest", "most", "pairs")
+        }
+        for run in runs
+    )
+    assert single == many
+    assert all(single.values())
+    assert {"compacted", "purged"} <= {*rewritten}
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("merges", tiered([False, True]))
+def test_an_epoch_rewrites_a_bounded_part_of_a_state(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, merges: bool
+) -> None:
+    """The newest segments, however large the state is, and an old one whose rows may be purged. Rows that are merged
+    may be anywhere, so all are rewritten."""
+    for name, value in {"SEGMENTS": 2, "LARGE_STATE": 0, "RESTING": 10, "REWRITTEN": 4_000}.items():
+        monkeypatch.setattr(costs, name, value)
+    jobs = Jobs()
+    store = StateStore(spark, Files(), str(tmp_path / "state"), jobs)
+    rewritten, columns, closed = list[dict[str, Segment]](), {"k": LongType()}, 0
+    for epoch in range(16):
+        if epoch == 12:
+            closed = 1_500
+        before, begin = store.segments, 0 if epoch == 0 else 2_900 + 100 * epoch
+        store.append("k", spark.range(begin, 3_000 + 100 * epoch).selectExpr("id AS k"), columns, epoch)
+        store.purge("k", regions.interval("k", None, (closed, 0)))
+        live = lambda rows, least=closed: rows.where(f"k >= {least}")  # noqa: E731
+        store.compact("k", columns, epoch, live, merges=merges)
+        wait_all(jobs.take())
+        measured = store.measured(store.segments)
+        store.commit(store.segments, measured, store.unused(before))
+        new = [s for s in measured["k"] if s.is_of(epoch) and not re.search(r"-\d+-0$", s.path)]
+        rewritten.append({segment.path.split("-")[-2]: segment for segment in new})
+    rows = store.read("k", columns)
+    assert rows is not None
+    assert rows.count() == 3_000 + 15 * 100 - closed
+    jobs.close()
+    if merges:
+        assert max(segment.rows or 0 for new in rewritten for segment in new.values()) > 3_000
+        return
+    purged = [new["purged"].rows for new in rewritten if "purged" in new]
+    assert purged == [1_500]  # the segment of the first epoch, alone, once some of it is closed
+    compacted = [new["compacted"].length for new in rewritten if "compacted" in new]
+    assert len(compacted) > 3
+    assert max(compacted) <= costs.REWRITTEN < store.length_of("k") / 2
+    assert len(store.segments["k"]) < 8
