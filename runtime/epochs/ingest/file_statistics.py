@@ -16,7 +16,7 @@ from attrs import frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import PARTITION, POSITION, Tree
+from cedilla.compiler.regions import PARTITION, POSITION, Domain, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.runtime.connectors.formats.source import FileStatistics, StatisticsByFile
 from cedilla.runtime.connectors.records.marker import NEXT_FILE
@@ -135,12 +135,19 @@ def _are_all_valid(
     around = _around([*boxes.values()])
     every = rejections(source, state, state.presence.placed, state.placed_closed, now)
     possible = [rejection.region for rejection in every if not around.lacks_values_of(rejection)]
+    whole = {n: _WHOLE for n, type_ in state.types.items() if type_.is_integral and n not in altered}
     return all(
         region is False
-        or around.lies_outside(altered, region)
-        or all(box.lies_outside(altered, region) for box in boxes.values())
+        or around.lies_outside(altered, region, whole)
+        or all(box.lies_outside(altered, region, whole) for box in boxes.values())
         for region in possible
-    ) and all(box.lies_outside(altered, wrong[number]) for number, box in boxes.items() if number in wrong)
+    ) and all(
+        box.lies_outside(altered, wrong[number], whole) for number, box in boxes.items() if number in wrong
+    )
+
+
+_WHOLE = Domain(integral=True)
+"""The values of an attribute of a whole type, which is all that is certain of values that are not checked yet."""
 
 
 @frozen
@@ -157,9 +164,9 @@ class _Box:
         values = self.file.ranges.get(rejection.attribute)
         return values is not None and values.nulls == (self.file.rows if rejection.is_defined else 0)
 
-    def lies_outside(self, altered: Set[str], region: Tree) -> bool:
+    def lies_outside(self, altered: Set[str], region: Tree, universe: Universe) -> bool:
         """Returns whether no tuple lies in a region. The box has only attributes of the region: a file may have
-        hundreds."""
+        hundreds. For example, whole numbers from 1 to 2 lie outside of all but 1 and 2."""
         names = regions.attributes(region)
         sides = _sides(self.file, altered, names)
         if self.partition is not None and PARTITION in names:
@@ -167,7 +174,7 @@ class _Box:
         if POSITION in names:
             begin, end = self.span
             sides[POSITION] = regions.interval(POSITION, (begin, 0), (end, 0))
-        return regions.intersection(regions.box(sides), region) is False
+        return regions.is_empty(regions.intersection(regions.box(sides), region), universe)
 
 
 def _span(number: int, file: FileStatistics) -> tuple[int, int]:

@@ -71,9 +71,9 @@ def test_attributes_without_missing_values_are_not_compared_with_regions(
     compared: list[object] = []
     lies_outside = file_statistics._Box.lies_outside
 
-    def noted(box: Any, altered: Any, region: Any) -> bool:
+    def noted(box: Any, altered: Any, region: Any, universe: Any) -> bool:
         compared.append(region)
-        return lies_outside(box, altered, region)
+        return lies_outside(box, altered, region, universe)
 
     monkeypatch.setattr(file_statistics._Box, "lies_outside", noted)
     state = state_after(("punctuation", "[ts < 5]", 0))
@@ -97,6 +97,34 @@ def test_what_a_file_says_of_missing_values_and_domains_counts(
     ranges: Mapping[str, ColumnStatistics], all_valid: bool
 ) -> None:
     assert is_proven_valid(state_after(), **ranges) is all_valid
+
+
+@pytest.mark.parametrize(
+    ("type_", "greatest", "all_valid"),
+    [("long", 12, True), ("int", 12, True), ("long", 13, False), ("double", 12, False)],
+)
+def test_whole_numbers_between_the_members_of_a_list_are_all_in_it(
+    type_: str, greatest: int, all_valid: bool
+) -> None:
+    """Nothing lies between 10 and 11 but for a double."""
+    plan = plan_of(
+        f'stream r(k: {type_} in {{10, 11, 12}}) from parquet "r"; out := select[k > 10](r); emit out to json "o";'
+    )
+    state = SourceState.start(plan.sources[0], plan.droppable["r"])
+    file = FileStatistics(10, {"k": ColumnStatistics(0, 10, greatest)})
+    assert (proven_valid(plan.sources[0], state, {0: file}, frozenset()) is not None) is all_valid
+
+
+def test_altered_values_of_a_list_are_not_proven_valid() -> None:
+    """A file in tenths has 10 to 12 where the canonical values are 1, 1.1 and 1.2."""
+    plan = plan_of(
+        'stream r(k: long in {1, 2}) from parquet "r"; out := select[k > 1](r); emit out to json "o";'
+    )
+    state = SourceState.start(plan.sources[0], plan.droppable["r"])
+    line = MarkerLine("accent", "[[alter(k, y -> y * 10)]]", 0)
+    altered = advance(plan, {"r": state}, {"r": [line]}).states["r"].next_epoch()
+    file = FileStatistics(10, {"k": ColumnStatistics(0, 10, 20)})
+    assert proven_valid(plan.sources[0], altered, {0: file}, frozenset()) is None
 
 
 def test_late_tuples_are_told_by_the_least_value() -> None:
