@@ -47,8 +47,8 @@ SMALL_EPOCH = 1 << 20
 MEDIUM_EPOCH = 64 << 20
 """Bytes below which replanning in the middle of a job, or tasks smaller than `TASK`, cost more than they save."""
 
-TASK = 8 << 20
-"""Bytes for one task of a medium epoch."""
+TASK = 16 << 20
+"""Bytes for one task of a medium epoch. Below that, nothing is shuffled: a second task costs more than it saves."""
 
 COUNTED_BY_DRIVER = 16 << 20
 """Maximum rows of Parquet files in an epoch whose values the driver counts, at 100 million a second."""

@@ -23,9 +23,12 @@ class Tuning:
         names = () if engine_in(spark) == "sail" else (_CODEGEN, _FACTORY, _ADAPTIVE, _PARTITIONS)
         self._own = {name: str(spark.conf.get(name)) for name in names if name not in fixed}
         self._now = dict(self._own)
+        self.is_in_one_part = False
+        """True if each job of the epoch reads its rows in one part, so that Spark shuffles nothing."""
 
     def choose(self, length: int) -> None:
         """Chooses settings for `length` bytes of JSON."""
+        self.is_in_one_part = _PARTITIONS in self._own and length < costs.TASK
         wanted = {**self._own, **_settings(length, int(self._own.get(_PARTITIONS, "1")))}
         for name in self._own:
             if self._now[name] != wanted[name]:

@@ -63,7 +63,7 @@ class AggregateDataflow(Dataflow):
         merge = partial(_merged, by=operator.by, results=results)
         near = new if epoch.is_read_from_memory(name) else None
         epoch.update_state(name, new if stays else None, closed, columns, merge, in_memory=near)
-        rows = new if old is None else union_by_name(columns, old, new)
+        rows = new if old is None else epoch.gathered(union_by_name(columns, old, new))
         if shows:
             changed = _changed(epoch, operator, old, new, columns, results)
             is_open = f"NOT {sql.predicate(closed, epoch.types(name))}"

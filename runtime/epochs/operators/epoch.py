@@ -227,6 +227,10 @@ class Epoch:
         is_scan = are_as_read and not any(isinstance(node, Operator) and node.stateful for node in above)
         return frame if is_scan else self.cached(frame, times)
 
+    def gathered(self, rows: DataFrame) -> DataFrame:
+        """Returns stacked rows in one part, if all frames have one. A union of joined rows would have more."""
+        return rows.coalesce(1) if self.state.is_in_one_part else rows
+
     def materialized(
         self, name: str, frame: DataFrame, columns: Columns, *, is_deep: bool = False
     ) -> DataFrame:

@@ -88,12 +88,14 @@ def kept_rows(epoch: Epoch, operator: Matching, side: int, *rows: DataFrame | No
 @frozen
 class Pairing:
     """The form of a pair of tuples. `on`: the pairs of join attributes; `moved`: attributes of both sides that are not
-    compared; `right`: the columns of a right tuple; `columns`: of a pair."""
+    compared; `right`: the columns of a right tuple; `columns`: of a pair; `is_in_one_part`: as for
+    `StateStore`."""
 
     on: Sequence[tuple[str, str]]
     moved: Sequence[str]
     right: Columns
     columns: Columns
+    is_in_one_part: bool
 
     @classmethod
     def of(cls, epoch: Epoch, operator: Matching) -> Pairing:
@@ -102,7 +104,7 @@ class Pairing:
         moved = [name for name in right if name in left and name not in shared]
         is_placed = any(epoch.plan.takes_places(operator, side) for side in (0, 1))
         columns = columns_of(epoch.types(operator.name), is_placed=is_placed)
-        return cls(operator.on, moved, epoch.input_columns(operator, 1), columns)
+        return cls(operator.on, moved, epoch.input_columns(operator, 1), columns, epoch.state.is_in_one_part)
 
     def matched(
         self,
@@ -128,20 +130,30 @@ class Pairing:
     def _joined(self, left: DataFrame, right: DataFrame, *, left_is_longer: bool = False) -> DataFrame:
         """Returns the pairs of tuples that agree on the join attributes; equal names become one attribute. Sail makes a
         hash table of the rows on the left, which are therefore the fewer."""
+        renamed = {*self.moved, *(a for a, b in self.on if a == b)}
+        right = right.selectExpr(
+            *(_renamed(name) if name in renamed else column(name) for name in self.right)
+        )
+        if self.is_in_one_part:
+            # Otherwise Spark reads one side in a job of its own, to broadcast it, or sorts both.
+            left, right = (
+                (left, right.hint("shuffle_hash")) if left_is_longer else (left.hint("shuffle_hash"), right)
+            )
         is_turned = left_is_longer and engine_in(left.sparkSession) == "sail"
-        shared = {a for a, b in self.on if a == b}
-        for name in (*shared, *self.moved):
-            right = right.withColumnRenamed(name, _theirs(name))
         # By name, not by DataFrame: both sides may come from one source.
         condition = " AND ".join(f"{column(a)} = {column(_theirs(b) if a == b else b)}" for a, b in self.on)
         sides = (right, left) if is_turned else (left, right)
+        # An attribute that one input dropped before the other added it comes from the input that has it.
+        both = {
+            name: f"coalesce({column(name)}, {column(_theirs(name))}) AS {column(name)}"
+            for name in self.moved
+        }
         pairs = sides[0].join(sides[1], F.expr(condition))
-        for name in self.moved:
-            # An attribute that one input dropped before the other added it comes from the input that has it.
-            both = f"coalesce({column(name)}, {column(_theirs(name))})"
-            pairs = pairs.withColumn(name, F.expr(both))
-        pairs = pairs.drop(*(_theirs(name) for name in (*shared, *self.moved)))
-        return pairs.select(*map(column, self.columns)) if is_turned else pairs
+        return pairs.selectExpr(*(both.get(name, column(name)) for name in self.columns))
+
+
+def _renamed(name: str) -> str:
+    return f"{column(name)} AS {column(_theirs(name))}"
 
 
 def _theirs(name: str) -> str:

@@ -258,7 +258,8 @@ class Executor:
             self.last = evolve(self.last, sources={**self.last.sources, **planned.effects.states})
             return
         with ExitStack() as cached:
-            running = self._starter.start(self._base, planned, started, cached)
+            in_one = self._tuning.is_in_one_part
+            running = self._starter.start(self._base, planned, started, cached, is_in_one_part=in_one)
             changes = self._changes.warnings(self.plan, planned.parts)
             warnings = (*running.report.warnings, *rest.unrelated_files(planned.parts), *changes)
             report = evolve(

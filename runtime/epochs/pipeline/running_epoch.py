@@ -119,15 +119,24 @@ class EpochStarter:
         """Returns a folder for files of an epoch that are only needed until it is committed."""
         return f"{self.checkpoint.scratch}/{epoch_name(number)}"
 
-    def start(self, last: Commit, planned: PlannedEpoch, started: float, cached: ExitStack) -> RunningEpoch:
-        """Plans an epoch after the last one, and starts its jobs. Rows in memory go to `cached`."""
+    def start(
+        self,
+        last: Commit,
+        planned: PlannedEpoch,
+        started: float,
+        cached: ExitStack,
+        *,
+        is_in_one_part: bool = False,
+    ) -> RunningEpoch:
+        """Plans an epoch after the last one, and starts its jobs. Rows in memory go to `cached`. `is_in_one_part`: as
+        for `StateStore`."""
         effects, base = planned.effects, evolve(last, sources=planned.effects.begun)
         number = base.epoch + 1
         scratch = self.scratch(number)
         # Small epochs write nothing there, and a store takes its time to look.
         if any(part.length * costs.PACKED > costs.PARSED_BY_DRIVER for part in planned.parts.values()):
             cached.callback(self.checkpoint.files.delete, scratch)
-        self.state.begin(number)
+        self.state.begin(number, is_in_one_part=is_in_one_part)
         states = {**base.sources, **effects.states}
         types = {name: state.types for name, state in states.items()}
         read = self._read(planned.parts, states, scratch)
@@ -319,6 +328,7 @@ class EpochStarter:
         parsed: Mapping[str, pa.Table | None],
     ) -> dict[str, DataFrame]:
         """The tuples of each source; sources that have none share a DataFrame where their attributes are the same."""
+        gathers = self.state.is_in_one_part and any(operator.stateful for operator in self.plan.operators)
         frames: dict[str, DataFrame] = {}
         without = self._without_tuples
         for index, source in enumerate(self.plan.sources):
@@ -336,7 +346,8 @@ class EpochStarter:
                     without[tuple(texts)] = self.spark.range(0).selectExpr(*texts)
                 frames[name] = without[tuple(texts)]
             elif (table := parsed.get(name)) is None:
-                frames[name] = self._accepted(name, part, types).selectExpr(*names)
+                rows = self._accepted(name, part, types).selectExpr(*names)
+                frames[name] = rows.coalesce(1) if gathers else rows
             else:
                 frame = in_one_part(self.spark, table)
                 frames[name] = frame.selectExpr(*names) if is_placed else frame

@@ -108,6 +108,9 @@ class StateStore:
         self._seen: set[str] = set()
         # Left out by the last commit; the epoch in flight may list them.
         self._empty: frozenset[str] = frozenset()
+        self.is_in_one_part = False
+        """True if every frame of tuples or of state has one part in this epoch, so that Spark groups and joins without
+        a shuffle."""
 
     def read(self, key: str, columns: Columns, region: Tree = True) -> DataFrame | None:
         """Returns the rows of a state with some columns; purged rows and rows outside `region` may be missing. Columns
@@ -140,7 +143,8 @@ class StateStore:
             paths.append(self._files.for_engine(segment.path))
         for stored_columns, paths in stored.values():
             for rows in read_parquet(self._spark, struct_of(stored_columns), paths):
-                frames.append(conformed(rows, stored_columns, columns))
+                whole = rows.coalesce(1) if self.is_in_one_part else rows
+                frames.append(conformed(whole, stored_columns, columns))
         return stacked(columns, *frames)
 
     def _check_there(self, segment: Segment) -> None:
@@ -285,8 +289,10 @@ class StateStore:
 
     # --- epochs ---
 
-    def begin(self, epoch: int) -> None:
-        """Called before the jobs of an epoch: keeps only the previous epoch's rows in memory."""
+    def begin(self, epoch: int, *, is_in_one_part: bool = False) -> None:
+        """Called before the jobs of an epoch: keeps only the previous epoch's rows in memory. `is_in_one_part`:
+        whether the epoch has few rows."""
+        self.is_in_one_part = is_in_one_part
         self._in_memory = {path: (n, rows) for path, (n, rows) in self._in_memory.items() if n >= epoch - 1}
 
     def release_memory(self) -> None:

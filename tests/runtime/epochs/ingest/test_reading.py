@@ -104,6 +104,31 @@ def test_small_epochs_have_settings_of_their_own(spark: SparkSession) -> None:
     assert [spark.conf.get(name) for name in names] == before
 
 
+JOINED = """
+stream placement(s: int, l: string) from json "in" punctuated on s;
+stream readings(ts: long, s: int, t: double) from json "in" punctuated on ts;
+located := readings join placement on s;
+sums := aggregate[sum(t) as t by l, ts](located);
+emit sums to json "out";
+"""
+
+
+def test_small_epochs_shuffle_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """Each job of a join and an aggregate has one stage, also where both read state."""
+    run = Query(spark, tmp_path, JOINED)
+    run.write("placement", [{"s": 1, "l": "a"}, {"s": 2, "l": "b"}, {"$punctuation": "[]"}])
+    for n in range(3):
+        run.write("readings", [{"ts": n + k, "s": s, "t": 1.0} for k in (0, 1) for s in (1, 2)])
+        run.write("readings", [{"$punctuation": f"[ts <= {n}]"}])
+    tracker = spark.sparkContext.statusTracker()
+    before = {*tracker.getJobIdsForGroup(None)}
+    run.process(files_per_epoch=2)
+    assert [row["t"] for row in run.canonical("sums") if row["l"] == "a"] == [1.0, 2.0, 2.0]
+    jobs = [tracker.getJobInfo(job) for job in {*tracker.getJobIdsForGroup(None)} - before]
+    assert len(jobs) >= 3
+    assert [len(job.stageIds) for job in jobs if job] == [1] * len(jobs)
+
+
 def test_a_job_that_fails_is_heard_of() -> None:
     jobs = Jobs()
     done: list[int] = []
