@@ -4,6 +4,7 @@ In: values, intervals, domains. Out: trees and increasing affine functions. Tree
 presence and history as functions of a tuple. Imports nothing of ours.
 """
 
+from cedilla.compiler.regions.caching import PointChanges, pointwise, remembered
 from cedilla.compiler.regions.combining import Operation, combine, too_many_cases
 from cedilla.compiler.regions.decomposition import (
     attributes,
@@ -12,7 +13,6 @@ from cedilla.compiler.regions.decomposition import (
     contains,
     groups,
     leaves,
-    remembered,
 )
 from cedilla.compiler.regions.levels import (
     CELL,
@@ -29,6 +29,7 @@ from cedilla.compiler.regions.levels import (
 from cedilla.compiler.regions.quantifiers import (
     ANYTHING,
     Domain,
+    LeafCount,
     Universe,
     covers,
     exists,
@@ -70,8 +71,10 @@ __all__ = [
     "Bound",
     "Box",
     "Domain",
+    "LeafCount",
     "Level",
     "Operation",
+    "PointChanges",
     "Tree",
     "Universe",
     "Value",
@@ -102,6 +105,7 @@ __all__ = [
     "map_children",
     "map_leaves",
     "order",
+    "pointwise",
     "possible_difference",
     "possible_leaves",
     "quantify",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import is_
 
 from attrs import define, field, frozen
@@ -187,7 +187,7 @@ def _combine_levels(a: Level, b: Level, combination: _Combination, depth: int) -
         inner, nested = inner | kept.inner, nested + kept.nested
     points = mutation.finish()
     result = make_level(
-        a.attribute, undefined, cuts, pieces, points, check=touched, inner=inner, nested=nested
+        a.attribute, undefined, cuts, pieces, points, check=touched, inner=inner, nested=nested, kept=kept
     )
     return next((operand for operand in (a, b) if _is_same(result, operand)), result)
 
@@ -200,7 +200,7 @@ def _is_same(result: Tree, operand: Level) -> bool:
         and not operand.points
         and result.undefined is operand.undefined
         and len(result.cuts) == len(operand.cuts)
-        and all_same(result.cuts, list(result.pieces), operand)
+        and all_same(result.cuts, result.pieces, operand)
     )
 
 
@@ -246,7 +246,7 @@ def _spliced(a: Level, b: Level, combination: _Combination, depth: int) -> Tree:
     )
 
 
-def all_same(cuts: tuple[Bound, ...], pieces: list[Tree], other: Level) -> bool:
+def all_same(cuts: tuple[Bound, ...], pieces: Sequence[Tree], other: Level) -> bool:
     """Returns True if pieces between cuts are the very pieces of a level."""
     return cuts == other.cuts and all(map(is_, pieces, other.pieces))
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from functools import wraps
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 from immutables import Map
 
+from cedilla.compiler.regions.caching import remembered
 from cedilla.compiler.regions.combining import MAX_DEPTH, SHALLOW, too_many_cases
-from cedilla.compiler.regions.levels import CELL, UNDEFINED, Bound, Level, Tree, Value, make_level
+from cedilla.compiler.regions.levels import UNDEFINED, Bound, Level, Tree, Value, make_level
 
 
 def boxes(tree: Tree) -> Iterator[tuple[dict[str, Tree], Any]]:
@@ -71,39 +71,6 @@ def attributes(tree: Tree) -> frozenset[str]:
             visited.add(id(child))
             names |= attributes(child)
     return frozenset(names | {tree.attribute})
-
-
-_MEMO_SIZE = 64
-_LEAST = 16
-"""The points, or the cells, of a tree whose results are worth caching."""
-
-Result = TypeVar("Result")
-
-
-def _is_large(tree: Tree) -> bool:
-    return isinstance(tree, Level) and (len(tree.points) > _LEAST or tree.weight > _LEAST * CELL)
-
-
-def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Caches the last results of a function of trees if one of the trees is large.
-
-    Trees are compared by identity: an epoch that leaves a large tree unchanged computes nothing again. Other
-    arguments must be hashable.
-    """
-    memo: dict[tuple[Hashable, ...], tuple[tuple[Tree, ...], Result]] = {}
-
-    @wraps(function)
-    def cached(*arguments: Tree) -> Result:
-        if not any(map(_is_large, arguments)):
-            return function(*arguments)
-        key = tuple(id(argument) if isinstance(argument, Level) else argument for argument in arguments)
-        if key not in memo:
-            memo[key] = arguments, function(*arguments)
-            if len(memo) > _MEMO_SIZE:
-                del memo[next(iter(memo))]
-        return memo[key][1]
-
-    return cached
 
 
 @remembered

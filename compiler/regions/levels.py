@@ -12,7 +12,7 @@ the same however many there are.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from fractions import Fraction
 from operator import is_
 from typing import Any
@@ -62,6 +62,11 @@ CELL, _LISTED, _MOST_CASES, _MOST_IN_ROW = 1_000, 400, 16, 8
 the points do not make a row; the greatest weight of points, in cases; the points of a row (`codegen.tables`)."""
 
 
+_STEPS, _SHARE = 16, 4
+"""Number of earlier levels that a level knows its changes since, more than an epoch takes for an accent; each may have
+changed less than one in so many points."""
+
+
 @frozen(cache_hash=True)
 class Level:
     """One level of a tree: a step function of one attribute. Build it with `make_level`."""
@@ -75,6 +80,8 @@ class Level:
     """The attributes below this level; may include some that are no longer there."""
     nested: int = field(default=-1, eq=False, repr=False)
     """The weight of the levels below the points; may include some that are no longer there."""
+    since: tuple[tuple[Map[Value, Tree], Set[Value]], ...] = field(default=(), eq=False, repr=False)
+    """The points that earlier levels had, newest first, each with the values at which the next ones may differ."""
     weight: int = field(init=False, eq=False, repr=False)
     """The cost of the level for engine and control plane: its cells as cases of an expression and rows of a table."""
 
@@ -101,6 +108,23 @@ class Level:
             return self.undefined
         subtree = self.points.get(value, UNDEFINED)  # type: ignore[arg-type]
         return self.pieces[_piece(self.cuts, value)] if subtree is UNDEFINED else subtree
+
+    def changed_since(self, earlier: Level) -> Set[Value] | None:
+        """Returns the values at which the points may differ from those of an earlier level; `None` if it is unknown.
+
+        >>> from cedilla.compiler.regions import union, values
+        >>> many = values("s", range(1000))
+        >>> union(union(many, values("s", [2000])), values("s", [3000])).changed_since(many)
+        {2000, 3000}
+        """
+        changed: set[Value] = set()
+        if self.points is earlier.points:
+            return changed
+        for points, values in self.since:
+            changed |= values
+            if points is earlier.points:
+                return changed
+        return None
 
     def __str__(self) -> str:
         """Returns the cases of the level; the first that holds counts.
@@ -186,12 +210,13 @@ def make_level(
     check: Iterable[Value] | None = None,
     inner: frozenset[str] = _UNKNOWN,
     nested: int = -1,
+    kept: Level | None = None,
 ) -> Tree:
     """Builds a level in normal form: merges equal neighbours, drops needless points, collapses a constant
     level.
 
     `check` names the points that may equal the piece around them; all of them by default. `inner`, `nested`: those of
-    the level, if the caller has them.
+    the level, if the caller has them. `kept`: the level that has all other points than those to check.
 
     >>> print(make_level("t", False, [(5, 0), (5, 1), (9, 0)], [True, False, True, True], Map({7: True})))
     t = 5: False, t defined: True, else False
@@ -199,10 +224,10 @@ def make_level(
     True
     """
     remaining = iter(pieces)
-    kept = Pieces(next(remaining), points, None if check is None else {*check})
+    made = Pieces(next(remaining), points, None if check is None else {*check})
     for cut, piece in zip(cuts, remaining, strict=True):
-        kept.add(cut, piece)
-    return kept.level(attribute, undefined, inner, nested)
+        made.add(cut, piece)
+    return made.level(attribute, undefined, inner, nested, kept)
 
 
 class Pieces:
@@ -245,8 +270,15 @@ class Pieces:
         is_alike = len(self.cuts) == len(level.cuts) and all(map(is_, self.pieces, level.pieces))
         return is_alike and tuple(self.cuts) == level.cuts
 
-    def level(self, attribute: str, undefined: Tree, inner: frozenset[str], nested: int) -> Tree:
-        """Returns the level, without needless points; a constant one collapses."""
+    def level(
+        self,
+        attribute: str,
+        undefined: Tree,
+        inner: frozenset[str],
+        nested: int,
+        kept: Level | None = None,
+    ) -> Tree:
+        """Returns the level, without needless points; a constant one collapses. `kept`: as for `make_level`."""
         bounds, pieces, points = tuple(self.cuts), self.pieces, self.points
         needless = [
             v
@@ -260,4 +292,7 @@ class Pieces:
             points = mutation.finish()
         if not bounds and not points and undefined == pieces[0]:
             return undefined
-        return Level(attribute, undefined, bounds, tuple(pieces), points, inner, nested)
+        since = ()
+        if kept is not None and self.check is not None and len(self.check) < len(kept.points) // _SHARE:
+            since = ((kept.points, self.check), *kept.since)[:_STEPS]
+        return Level(attribute, undefined, bounds, tuple(pieces), points, inner, nested, since)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Set
 from fractions import Fraction
 from typing import Any
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from cedilla.compiler.regions.combining import ANY, Operation, align, combine
 from cedilla.compiler.regions.levels import Bound, Level, Tree, Value
@@ -136,6 +137,54 @@ def possible_leaves(tree: Tree, universe: Universe) -> set[Any]:
     return leaves
 
 
+@define
+class LeafCount:
+    """Counts the distinct leaves that some possible tuple has, of one tree after another. Looks only at the points that
+    have changed since."""
+
+    universe: Universe
+    _last: Tree = None
+    _at_points: Counter[Any] = field(factory=Counter[Any])
+
+    def of(self, tree: Tree, uncounted: Any) -> int:
+        """Returns the number of `possible_leaves` of a tree, without one that does not count.
+
+        >>> from cedilla.compiler.regions import choose, values
+        >>> count, units = LeafCount({}), choose(values("s", [1, 2]), "°F", "°C")
+        >>> count.of(units, "°C"), count.of(choose(values("s", [2]), "K", units), "°C")
+        (1, 2)
+        """
+        if not isinstance(tree, Level):
+            return len(possible_leaves(tree, self.universe) - {uncounted})
+        domain = self.universe.get(tree.attribute, ANYTHING)
+        last, changed = self._last, None
+        if isinstance(last, Level) and last.attribute == tree.attribute:
+            changed = tree.changed_since(last)
+        if changed is None:
+            self._at_points.clear()
+            self._count(tree, tree.points, domain, 1)
+        else:
+            self._count(last, changed, domain, -1)
+            self._count(tree, changed, domain, 1)
+        self._last = tree
+        outside = {leaf for child in _outside(tree, domain) for leaf in possible_leaves(child, self.universe)}
+        more = sum(leaf not in self._at_points for leaf in outside)
+        return len(self._at_points) + more - (uncounted in outside or uncounted in self._at_points)
+
+    def _count(self, node: Level, values: Iterable[Value], domain: Domain, step: int) -> None:
+        memo: dict[int, set[Any]] = {}
+        for value in values:
+            child = node.points.get(value)
+            if child is None or not _is_possible(value, domain):
+                continue
+            if id(child) not in memo:
+                memo[id(child)] = possible_leaves(child, self.universe)
+            for leaf in memo[id(child)]:
+                self._at_points[leaf] += step
+                if not self._at_points[leaf]:
+                    del self._at_points[leaf]
+
+
 def possible_difference(a: Tree, b: Tree, universe: Universe) -> Tree:
     """Returns the tuples of one region that are not in another; `False` if none of them is possible."""
     region = difference(a, b)
@@ -152,18 +201,45 @@ def _children(node: Level, domain: Domain) -> Iterator[Tree]:
     if members.pieces == (False,):
         yield from _of_finite_domain(node, members)
     else:
-        whole = Level(members.attribute, True, members.cuts, members.pieces)
-        aligned = Level(node.attribute, node.undefined, node.cuts, node.pieces)
-        cuts, pairs = align(aligned, whole)
-        bounds = (None, *cuts, None)
-        for index, (child, inside) in enumerate(pairs):
-            if inside and _has_free_value(bounds[index], bounds[index + 1], node, domain):
-                yield child
-        for value, child in node.points.items():
-            if members.at(value) and not (domain.integral and _is_broken(value)):
-                yield child
+        yield from _of_ranges(node, members, domain)
+        yield from (child for value, child in node.points.items() if _is_possible(value, domain))
     if members.undefined:
         yield node.undefined
+
+
+def _outside(node: Level, domain: Domain) -> Iterator[Tree]:
+    """Yields the children that some value of the domain leads to which is not a point of the level."""
+    members = domain.members
+    if members is False:
+        return
+    if members is True:
+        members = Level(node.attribute, True, (), (True,))
+    if members.pieces == (False,):
+        if len(node.pieces) > 1:
+            yield from (node.at(value) for value in members.points if value not in node.points)
+        elif not all(map(node.points.__contains__, members.points)):
+            yield from node.pieces
+    else:
+        yield from _of_ranges(node, members, domain)
+    if members.undefined:
+        yield node.undefined
+
+
+def _is_possible(value: Value, domain: Domain) -> bool:
+    members = domain.members
+    inside = members.at(value) if isinstance(members, Level) else members
+    return inside and not (domain.integral and _is_broken(value))
+
+
+def _of_ranges(node: Level, members: Level, domain: Domain) -> Iterator[Tree]:
+    """Yields the children of pieces in which the domain has a value that is not a point of the level."""
+    whole = Level(members.attribute, True, members.cuts, members.pieces)
+    aligned = Level(node.attribute, node.undefined, node.cuts, node.pieces)
+    cuts, pairs = align(aligned, whole)
+    bounds = (None, *cuts, None)
+    for index, (child, inside) in enumerate(pairs):
+        if inside and _has_free_value(bounds[index], bounds[index + 1], node, domain):
+            yield child
 
 
 def _of_finite_domain(node: Level, members: Level) -> Iterator[Tree]:

@@ -20,12 +20,12 @@ from cedilla.compiler.facts.facts import (
     closed_for_readers,
 )
 from cedilla.compiler.facts.markers import accent_text, punctuation_text
-from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe
-from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions import ANYTHING, Level, Tree, Universe
+from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.runtime.connectors.records.marker_files import Markers
 from cedilla.runtime.control.descriptions.boxes import accents_of, simple_boxes
 from cedilla.runtime.control.descriptions.translation import mapped_into, translate
-from cedilla.runtime.control.sinks.functions import NONE, next_functions, told_apart, with_left
+from cedilla.runtime.control.sinks.functions import NONE, changes, next_functions, told_apart, with_left
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames
 
 _NO_UNITS: Mapping[str, str] = {}
@@ -305,13 +305,13 @@ def _alters(
         target: Tree = IDENTITY if is_kept else next_functions(units, old, earlier.get(name, NONE))
         if target is old:
             continue
-        if not (changes := _changes(target, old)):
+        if not (cells := changes(target, old)):
             continue
         named = name in names.units
         closed_for_readers = named and _surely_closed(closed, before.scale, after.universe)
         # A Drop that extended into closed tuples may have removed it for readers.
         readers_have, dead = _may_be(before.present.get(name, ABSENT)), after.dead(name)
-        for function, cell in changes.items():
+        for function, cell in cells.items():
             live = regions.difference(regions.intersection(cell, readers_have), dead)
             live = regions.exists(live, {name}, after.universe)
             nowhere = regions.union(after.closed, _unfed(units, scale.get(name, IDENTITY), live, always))
@@ -402,19 +402,9 @@ def _unfed(units: Tree, scale: Tree, live: Tree, always: frozenset[str]) -> Tree
     return regions.intersection(regions.union(*unfed), in_units)
 
 
-@regions.remembered
+@regions.pointwise
 def _without_feeder(units: Tree) -> Tree:
     return regions.map_leaves(units, lambda history: history == NO_FEEDER)
-
-
-_CHANGE = Operation(lambda a, b: IDENTITY if a is b else None, lambda new, old: new.after(old.inverse()))
-
-
-@regions.remembered
-def _changes(target: Tree, old: Tree) -> dict[Affine, Tree]:
-    """Returns the functions from values in the old units to those in the new ones, each with its cells."""
-    cells = regions.cells(regions.combine(target, old, _CHANGE))
-    return {function: cell for function, cell in cells.items() if not function.is_identity}
 
 
 @regions.remembered

@@ -39,8 +39,10 @@ class _Apart:
 def _next(history: History, scale: Affine) -> Affine | _Apart:
     """Returns the latest common function, if the cell's own one is common, too (D1); a cell without feeders is
     unchanged."""
-    if not history or scale in history[::-1]:  # most often it is one of the last
-        return history[-1] if history else scale
+    if not history or scale == history[-1]:
+        return scale  # the same object: nothing changes
+    if scale in history[::-1]:  # most often it is one of the last
+        return history[-1]
     return _Apart(scale, history[-1])
 
 
@@ -61,7 +63,7 @@ _NEVER_BACK = Operation(lambda a, b: a if isinstance(a, Affine) else None, _neve
 _LEFT = Operation(lambda a, b: False if b is False or a == IDENTITY else None, _left)
 
 
-@regions.remembered
+@regions.pointwise
 def next_functions(units: Tree, scale: Tree, earlier: Tree) -> Tree:
     """Returns the functions that the output's values are encoded with next.
 
@@ -81,6 +83,21 @@ def next_functions(units: Tree, scale: Tree, earlier: Tree) -> Tree:
     if any(isinstance(leaf, _Apart) for leaf in regions.leaves(target)):
         target = regions.combine(target, earlier, _NEVER_BACK)
     return target
+
+
+_CHANGE = Operation(lambda a, b: IDENTITY if a is b else None, lambda new, old: new.after(old.inverse()))
+
+
+def changes(target: Tree, old: Tree) -> dict[Affine, Tree]:
+    """Returns the functions from values in the old units to those in the new ones, each with its cells."""
+    cells = regions.cells(_change(target, old))
+    return {function: cell for function, cell in cells.items() if not function.is_identity}
+
+
+@regions.pointwise
+def _change(target: Tree, old: Tree) -> Tree:
+    """Returns the functions from values in the old units to those in the new ones."""
+    return regions.combine(target, old, _CHANGE)
 
 
 def told_apart(name: str, after: Facts) -> Tree:

@@ -12,7 +12,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.changes import Add, Alter, Change, Drop, Missing, Rename, Swap, at_source, to_form
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.plan import Source
-from cedilla.compiler.regions import Domain, Level, Tree
+from cedilla.compiler.regions import Domain, LeafCount, Level, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.composition import parts
 from cedilla.runtime.control.accents.codes import active_recodes
@@ -153,26 +153,31 @@ def count(source: Source, state: SourceState) -> int:
         return 0
     is_over = regions.is_empty(regions.complement(facts.closed), facts.universe)
     ending = None if is_over else regions.attributes(facts.closed)
-    functions = sum(_live_functions(tree, facts, ending) for tree in scale.values())
+    functions = sum(_live_functions(source.name, name, tree, facts, ending) for name, tree in scale.items())
     return functions + sum(_is_live(region, facts, ending) for region in places)
 
 
-def _live_functions(scale: Tree, facts: Facts, ending: Set[str] | None) -> int:
-    """Returns the number of functions other than the identity that tuples may still have. All are counted in one walk,
-    which is repeated only if a marker has changed or closed a cell. `ending`: as for `_is_live`."""
+def _live_functions(source: str, name: str, scale: Tree, facts: Facts, ending: Set[str] | None) -> int:
+    """Returns the number of functions of an attribute other than the identity that tuples may still have. Only points
+    that a marker has changed or closed since the last count are looked at. `ending`: as for `_is_live`."""
     names, live = regions.attributes(scale), scale
     if ending is None:
         return 0
     if not names.isdisjoint(ending):
-        dead = regions.forall(facts.closed, ending - names, facts.universe)
-        live = regions.update(scale, dead, lambda _: IDENTITY)
-    return _functions_of(live, tuple((n, facts.universe[n]) for n in sorted(names & facts.universe.keys())))
+        live = _without_closed(scale, regions.forall(facts.closed, ending - names, facts.universe))
+    universe = tuple((n, facts.universe[n]) for n in sorted(names & facts.universe.keys()))
+    return _leaf_count(source, name, universe).of(live, IDENTITY)
 
 
-@regions.remembered
-def _functions_of(scale: Tree, universe: tuple[tuple[str, Domain], ...]) -> int:
-    functions = regions.possible_leaves(scale, dict(universe))
-    return sum(not function.is_identity for function in functions)
+@regions.pointwise
+def _without_closed(scale: Tree, closed: Tree) -> Tree:
+    """Returns the functions with the identity in closed cells."""
+    return regions.update(scale, closed, lambda _: IDENTITY)
+
+
+@lru_cache(64)
+def _leaf_count(source: str, name: str, universe: tuple[tuple[str, Domain], ...]) -> LeafCount:
+    return LeafCount(dict(universe))
 
 
 def _is_live(region: Tree, facts: Facts, ending: Set[str] | None) -> bool:
@@ -206,7 +211,7 @@ def _went(before: Tree, now: Tree) -> Tree:
     return regions.difference(regions.map_leaves(before, _may_have), regions.map_leaves(now, _may_have))
 
 
-@regions.remembered
+@regions.pointwise
 def _latest(units: Tree) -> Tree:
     """Returns the last function of each history."""
     return regions.map_leaves(units, lambda history: history[-1])

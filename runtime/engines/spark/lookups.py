@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from cedilla.compiler.codegen import sql, tables
 from cedilla.compiler.codegen.tables import Coefficients, Table
 from cedilla.compiler.expressions.types import LONG, Type, column
-from cedilla.compiler.regions import Level, Tree, Value
+from cedilla.compiler.regions import Level, PointChanges, Tree, Value
 from cedilla.runtime.engines.spark import costs
 from cedilla.runtime.engines.spark.connect import engine_in
 from cedilla.runtime.engines.spark.frames import is_connect, of_table
@@ -38,9 +38,11 @@ twice. An epoch planned with a dropped view is therefore finished."""
 
 @define(eq=False)
 class _Built:
-    """A table in Spark. `spelling`: the inputs of its expressions apart from the points."""
+    """A table in Spark. `changes`: of the level since then; `spelling`: the inputs of its expressions apart from
+    the points."""
 
     node: Level
+    changes: PointChanges
     spelling: object
     table: Table
     frame: DataFrame
@@ -80,7 +82,7 @@ class Tables:
             if (old := cache.get(slot)) is not None:
                 old.frame.unpersist()
             frame = rows.persist()
-        cache[slot] = _Built(node, spelling, table, frame)
+        cache[slot] = _Built(node, PointChanges(node), spelling, table, frame)
         return cache[slot]
 
     def _view(self, rows: DataFrame, purpose: tuple[bool, Slot]) -> DataFrame:
@@ -169,7 +171,7 @@ class Lookups:
         whole = tables_.whole.get(slot)
         since: Map[Value, Tree] = Map()
         if whole is not None and whole.spelling == spelling:
-            since = _changes(whole.node, node)
+            since = Map({v: node.at(v) for v in whole.changes.until(node)})
         if (
             whole is None
             or whole.spelling != spelling
@@ -211,14 +213,3 @@ class _Columns(dict[str, str]):
 
     def __missing__(self, attribute: str) -> str:
         return column(attribute)
-
-
-def _changes(old: Level, new: Level) -> Map[Value, Tree]:
-    """Returns the points of a level that differ from those of an older one, with their current values."""
-    if old.points is new.points:
-        return Map()
-    was = old.points
-    changed = {v: child for v, child in new.points.items() if was.get(v, was) is not child}
-    if len(new.points) - len(changed) < len(was):  # some points may have gone
-        changed.update({value: new.at(value) for value in was if value not in new.points})
-    return Map(changed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from attrs import asdict
@@ -18,7 +19,7 @@ from cedilla.runtime.control.accents.originals import Originals
 from cedilla.runtime.control.accents.placed import Placed
 from cedilla.runtime.control.accents.sentinels import Sentinels
 from cedilla.runtime.control.accents.swaps import Swaps
-from cedilla.runtime.control.accents.trees import Altered
+from cedilla.runtime.control.accents.trees import CACHE_SIZE, Altered
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.latest_time import LatestTime
 from cedilla.runtime.control.sources.notes import Notes
@@ -199,7 +200,9 @@ def _dump_domain(domain: Domain) -> list[Any]:
     return [dump_tree(domain.members), domain.integral, *([domain.listed] if domain.listed else [])]
 
 
+@lru_cache(CACHE_SIZE)
 def _dump_altered(altered: Altered) -> list[Any]:
+    """Returns a remembered Alter as JSON values, the same ones for all the records that it is in."""
     where = dump_tree(altered.where)
     return [altered.attribute, dump_leaf(altered.function), where, altered.place, altered.text]
 

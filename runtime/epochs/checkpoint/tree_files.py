@@ -9,11 +9,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from attrs import evolve
 from immutables import Map
 
 from cedilla.compiler.facts.facts import History
-from cedilla.compiler.regions import CELL, Level, Tree, Value
+from cedilla.compiler.regions import CELL, Level, PointChanges, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.function import Function
 from cedilla.runtime.connectors.storage.sealed import SealedFiles
@@ -71,7 +70,7 @@ class TreeFiles(StoredTrees):
     def __init__(self, documents: SealedFiles, run: int) -> None:
         super().__init__(documents)
         self._run = run
-        self._bases: dict[str, tuple[str, Level]] = {}
+        self._bases: dict[str, tuple[str, PointChanges]] = {}
         self._epoch = 0
         self._count = 0
         self.used: dict[int, frozenset[str]] = {}
@@ -86,25 +85,25 @@ class TreeFiles(StoredTrees):
             len(tree.points) >= costs.TREE_FILE or tree.weight >= CELL * costs.TREE_FILE_CELLS
         ):
             return dump_tree(tree)
-        name, base = self._bases.get(slot, ("", None))
-        if tree is base:
+        name, since = self._bases.get(slot, ("", None))
+        if since is not None and tree is since.base:
             return {"base": name}
-        limit = len(tree.points) // costs.TREE_FILE_SHARE
-        if base is None or (changes := _changes(base, tree, limit)) is None:
-            name, changes = f"{self._epoch:012d}-{self._count}-{self._run}.json", ({}, [])
+        if since is None or (changes := _changes(since, tree)) is None:
+            name, changes = f"{self._epoch:012d}-{self._count}-{self._run}.json", {}
             self._count += 1
             self._documents.write(f"{FOLDER}/{name}", json.dumps(dump_tree(tree)))
-            self._bases[slot] = name, tree
-        changed, gone = changes
+            self._bases[slot] = name, PointChanges(tree)
+        changed = Map({value: child for value, child in changes.items() if child is not None})
         return {
             "base": name,
-            **dump_tree(evolve(tree, points=Map(changed))),
-            "without": [_dump_value(value) for value in gone],
+            **dump_tree(Level(tree.attribute, tree.undefined, tree.cuts, tree.pieces, changed)),
+            "without": [_dump_value(value) for value, child in changes.items() if child is None],
         }
 
     def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Level:
-        self._bases[slot] = name, super().base(slot, name, leaf)
-        return self._bases[slot][1]
+        base = super().base(slot, name, leaf)
+        self._bases[slot] = name, PointChanges(base)
+        return base
 
     def keep_only_used(self, epoch: int, names: frozenset[str]) -> None:
         """Remove the files that no kept record names."""
@@ -116,23 +115,16 @@ class TreeFiles(StoredTrees):
             self._documents.delete(f"{FOLDER}/{name}")
 
 
-def _changes(base: Level, tree: Level, limit: int) -> tuple[dict[Any, Tree], list[Any]] | None:
-    """The points that are other than in an older tree, and those that are no more; `None` where they are many, or where
-    many pieces are others."""
+def _changes(since: PointChanges, tree: Level) -> dict[Value, Tree | None] | None:
+    """The points that are other than in an older tree, or no more; `None` where they are many, or where many pieces are
+    others."""
+    base = since.base
     is_wide = len(tree.pieces) >= costs.TREE_FILE_PIECES and base.pieces != tree.pieces
     if base.attribute != tree.attribute or is_wide:
         return None
-    if base.points is tree.points:
-        return {}, []
-    was = base.points
-    changed = {
-        value: child
-        for value, child in tree.points.items()
-        if (old := was.get(value, was)) is not child and old != child
-    }
-    same = len(tree.points) - len(changed)
-    gone = [v for v in was if v not in tree.points] if same < len(was) and len(changed) <= limit else []
-    return (changed, gone) if len(changed) + len(gone) <= limit else None
+    changed = since.until(tree)
+    changed = {value: child for value, child in changed.items() if base.points.get(value) != child}
+    return changed if len(changed) <= len(tree.points) // costs.TREE_FILE_SHARE else None
 
 
 def dump_tree(tree: Tree) -> Any:
