@@ -26,10 +26,10 @@ class Tuning:
         self.is_in_one_part = False
         """True if each job of the epoch reads its rows in one part, so that Spark shuffles nothing."""
 
-    def choose(self, length: int) -> None:
-        """Chooses settings for `length` bytes of JSON."""
-        self.is_in_one_part = _PARTITIONS in self._own and length < costs.TASK
-        wanted = {**self._own, **_settings(length, int(self._own.get(_PARTITIONS, "1")))}
+    def choose(self, read: int, stored: int = 0) -> None:
+        """Chooses settings for an epoch that reads so many bytes of input, and has so many in state, as JSON."""
+        self.is_in_one_part = _PARTITIONS in self._own and read + stored < costs.TASK
+        wanted = {**self._own, **_settings(read, stored, int(self._own.get(_PARTITIONS, "1")))}
         for name in self._own:
             if self._now[name] != wanted[name]:
                 self._spark.conf.set(name, wanted[name])
@@ -40,9 +40,11 @@ class Tuning:
         self.choose(costs.MEDIUM_EPOCH)
 
 
-def _settings(length: int, partitions: int) -> dict[str, str]:
+def _settings(read: int, stored: int, partitions: int) -> dict[str, str]:
     """Returns the differences to a session's own settings. `partitions`: its own number of partitions."""
-    if length >= costs.MEDIUM_EPOCH:
+    length = read + stored
+    # Few tuples are sent to a large state by broadcasts. Replanning would make two jobs of each.
+    if length >= costs.MEDIUM_EPOCH and read >= costs.SENT_INPUT:
         return {}
     few = {_ADAPTIVE: "false", _PARTITIONS: str(min(partitions, 1 + length // costs.TASK))}
     return few if length >= costs.SMALL_EPOCH else {**few, _CODEGEN: "false", _FACTORY: "NO_CODEGEN"}

@@ -246,7 +246,8 @@ class Executor:
         started = time.monotonic()
         rest = self._rest
         slices = rest.next(files)
-        self._tuning.choose(sum(part.length for part in slices.values()) + costs.PACKED * self._state.length)
+        read = sum(part.length for part in slices.values())
+        self._tuning.choose(read, costs.PACKED * self._state.length)
         whole, effects = rest.looked(slices)
         if effects.stops and self._in_flight:
             return

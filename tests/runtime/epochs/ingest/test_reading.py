@@ -99,6 +99,8 @@ def test_small_epochs_have_settings_of_their_own(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.adaptive.enabled") == "false"
     tuning.choose(costs.MEDIUM_EPOCH)
     assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
+    tuning.choose(costs.SENT_INPUT - 1, costs.MEDIUM_EPOCH)
+    assert spark.conf.get("spark.sql.adaptive.enabled") == "false", "few tuples meet a large state"
     tuning.choose(0)
     tuning.restore()
     assert [spark.conf.get(name) for name in names] == before
