@@ -105,9 +105,9 @@ def test_distinct_reads_what_the_epoch_before_has_read(
     ages: set[int] = set()
     begin, read = StateStore.begin, StateStore.read
 
-    def count(self: StateStore, epoch: int) -> None:
+    def count(self: StateStore, epoch: int, **of_epoch: bool) -> None:
         epochs.append(epoch)
-        begin(self, epoch)
+        begin(self, epoch, **of_epoch)
 
     def watch(self: StateStore, key: str, columns: Columns, region: Tree = True) -> DataFrame | None:
         rows = read(self, key, columns, region)
