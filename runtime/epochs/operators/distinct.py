@@ -52,6 +52,9 @@ class DistinctDataflow(Dataflow):
         )
         return first
 
+    def output_region(self, epoch: Epoch, operator: Distinct) -> Tree:
+        return epoch.output_region(operator.inputs[0])
+
     def attribute_states(self, epoch: Epoch, operator: Distinct, attribute: str) -> Iterable[AttributeState]:
         return ()  # stored tuples never pass again
 

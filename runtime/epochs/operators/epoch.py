@@ -286,7 +286,7 @@ class Epoch:
         if name not in self._output_regions:
             operator = self.plan.operator_of.get(name)
             if operator is None:
-                region: Tree = True
+                region = self.input_region(name)
             elif type(operator) in DATAFLOWS:
                 region = DATAFLOWS[type(operator)].output_region(self, operator)  # type: ignore[arg-type]
             else:

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines.spark import costs
 from cedilla.runtime.epochs.pipeline.executor import Executor
+from cedilla.runtime.epochs.state.segments import StateStore
 from tests.kit.compare import bag
 from tests.kit.errors import code_of
 from tests.kit.query import Query
@@ -142,6 +143,38 @@ def test_the_first_to_arrive_count(
         check_output(run, name, result, {"v", "w", "p"} if name == "named" else {"k", "v", "p"})
     assert executor.last.segments == {}
     assert [i for i in run.output("some") if "$punctuation" in i][-1] == {"$punctuation": "[]"}
+
+
+def test_tuples_that_their_epoch_closes_are_not_written_to_state(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The times of a file show that all of its tuples are closed at its end, below windows and distinct, too."""
+    text = """
+    stream a(ts: long, k: long) from json "in" punctuated on ts;
+    stream b(ts: long, k: long) from json "in" punctuated on ts;
+    ones := distinct(project[k, wid](window[10 on ts as wid](a)));
+    others := distinct(project[k, wid](window[10 on ts as wid](b)));
+    x := ones join others on k, wid;
+    emit x to json "o";
+    """
+    keys: list[str] = []
+    append = StateStore.append
+    monkeypatch.setattr(
+        StateStore, "append", lambda store, key, *of, **by: (keys.append(key), append(store, key, *of, **by))
+    )
+    run = Query(spark, tmp_path, text)
+    for source in ("a", "b"):
+        run.write(source, [{"ts": 3, "k": 1}, {"ts": 4, "k": 2}, {"$punctuation": "[ts < 10]"}])
+        run.write(source, [{"ts": 11, "k": 1}, {"ts": 21, "k": 2}, {"$punctuation": "[ts < 20]"}])
+    executor = run.executor(1)
+    files = run.files(executor)
+    executor.process(0, {name: listed[:1] for name, listed in files.items()})
+    assert keys == []
+    executor.process(1, {name: listed[1:] for name, listed in files.items()})
+    assert sorted(keys) == ["ones", "others", "x.left", "x.right"], "the window from 20 on is open"
+    assert bag(decode(run.output("x"))) == bag(
+        [{"k": k, "wid": wid} for k, wid in ((1, 0), (2, 0), (1, 1), (2, 2))]
+    )
 
 
 def test_a_drop_waits_for_the_tuples_of_a_difference(spark: SparkSession, tmp_path: Path) -> None:
