@@ -34,14 +34,16 @@ class DistinctDataflow(Dataflow):
         # The next epoch may read all tuples that came, which include all new keys. The new keys themselves are computed
         # from state, and written.
         is_read_again = stays and epoch.is_read_from_memory(name)
-        if old is not None and epoch.is_small_input(name, arriving):
+        is_large = old is not None and epoch.is_small_input(name, arriving)
+        if old is not None and is_large:
             came = epoch.cached(_first(epoch, operator, frame, None))
             first = _looked_up(came, old, _state_columns(epoch, operator))
         else:
             came = epoch.cached_input(operator.inputs[0], frame) if is_read_again else frame
             first = _first(epoch, operator, came, old)
         if stays:
-            first = epoch.cached(first)
+            # Two jobs need them, and each would read the state.
+            first = epoch.materialized(name, first, epoch.input_columns(operator), is_dear=is_large)
         epoch.update_state(
             name,
             _keys(epoch, operator, first) if stays else None,

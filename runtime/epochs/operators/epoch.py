@@ -188,7 +188,7 @@ class Epoch:
         self._depths[name] = 1 + max(map(self._depth, operator.inputs))
         is_deep = name in self.plan.stored and self._depths[name] >= costs.DEEP and not _keeps_rows(rows)
         if (name in self.plan.shared or is_deep) and self.has_rows(name):
-            return self.materialized(f"{name}.passed", rows, self.columns(name), is_deep=is_deep)
+            return self.materialized(f"{name}.passed", rows, self.columns(name), is_dear=is_deep)
         return self._result(operator, rows)
 
     def _depth(self, name: str) -> int:
@@ -232,11 +232,12 @@ class Epoch:
         return rows.coalesce(1) if self.state.is_in_one_part else rows
 
     def materialized(
-        self, name: str, frame: DataFrame, columns: Columns, *, is_deep: bool = False
+        self, name: str, frame: DataFrame, columns: Columns, *, is_dear: bool = False
     ) -> DataFrame:
-        """Caches rows that cost more to compute than to write. If the engine keeps no rows, those of a large epoch or
-        of a deep plan are computed now, and become Parquet. `name`: of the operator; `columns`: of the rows."""
-        if _keeps_rows(frame) or (self._length <= costs.MATERIALIZED and not is_deep):
+        """Caches rows that cost more to compute than to write. If the engine keeps no rows, those of a large epoch, and
+        those that are dear by the plan or the state, are computed now, and become Parquet. `name`: of the operator;
+        `columns`: of the rows."""
+        if _keeps_rows(frame) or (self._length <= costs.MATERIALIZED and not is_dear):
             return self.cached(frame)
         self._depths[name.removesuffix(".passed")] = 0
         self.has_scratch = True

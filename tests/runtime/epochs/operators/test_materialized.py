@@ -70,6 +70,30 @@ def test_all_jobs_read_what_one_has_computed(run: Query, monkeypatch: pytest.Mon
     assert not [*run.root.rglob("scratch/**/*.parquet")]
 
 
+def test_new_keys_of_distinct_are_looked_up_in_a_large_state_once(
+    sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Output and state read them from a file; each would read the input and the whole state, too."""
+    monkeypatch.setattr(costs, "PARSED_BY_DRIVER", 0)
+    monkeypatch.setattr(costs, "LARGE_STATE", 0)
+    run = Query(
+        sail, tmp_path, 'stream r(k: int) from json "r";\nout := distinct(r);\nemit out to json "out";\n'
+    )
+    for number in range(4):
+        run.write("r", [{"k": number + k} for k in range(5)])
+    read, of_part = Counter[str](), Tuples.of_part
+
+    def watch_reader(tuples: Tuples, group: Group, number: int) -> Iterator[pa.RecordBatch]:
+        read.update(Path(part.path).stem for part in group)
+        return of_part(tuples, group, number)
+
+    monkeypatch.setattr(Tuples, "of_part", watch_reader)
+    run.process(files_per_epoch=1)
+    # By the two joins of one job; the first epoch has no state, and two jobs.
+    assert dict(read) == {f"0000{number}": 2 for number in (1, 2, 3, 4)}
+    assert sorted(row["k"] for row in decode(run.output("out"))) == [*range(8)]
+
+
 def test_what_two_operators_read_of_an_aggregate_is_computed_once(
     run: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
