@@ -140,22 +140,26 @@ def possible_leaves(tree: Tree, universe: Universe) -> set[Any]:
 @define
 class LeafCount:
     """Counts the distinct leaves that some possible tuple has, of one tree after another. Looks only at the points that
-    have changed since."""
+    have changed since. `uncounted`: a leaf that does not count."""
 
     universe: Universe
+    uncounted: Any
     _last: Tree = None
+    _number: int = 0
     _at_points: Counter[Any] = field(factory=Counter[Any])
 
-    def of(self, tree: Tree, uncounted: Any) -> int:
-        """Returns the number of `possible_leaves` of a tree, without one that does not count.
+    def of(self, tree: Tree) -> int:
+        """Returns the number of `possible_leaves` of a tree.
 
         >>> from cedilla.compiler.regions import choose, values
-        >>> count, units = LeafCount({}), choose(values("s", [1, 2]), "°F", "°C")
-        >>> count.of(units, "°C"), count.of(choose(values("s", [2]), "K", units), "°C")
+        >>> count, units = LeafCount({}, "°C"), choose(values("s", [1, 2]), "°F", "°C")
+        >>> count.of(units), count.of(choose(values("s", [2]), "K", units))
         (1, 2)
         """
         if not isinstance(tree, Level):
-            return len(possible_leaves(tree, self.universe) - {uncounted})
+            return len(possible_leaves(tree, self.universe) - {self.uncounted})
+        if tree is self._last:
+            return self._number
         domain = self.universe.get(tree.attribute, ANYTHING)
         last, changed = self._last, None
         if isinstance(last, Level) and last.attribute == tree.attribute:
@@ -169,7 +173,9 @@ class LeafCount:
         self._last = tree
         outside = {leaf for child in _outside(tree, domain) for leaf in possible_leaves(child, self.universe)}
         more = sum(leaf not in self._at_points for leaf in outside)
-        return len(self._at_points) + more - (uncounted in outside or uncounted in self._at_points)
+        is_there = self.uncounted in outside or self.uncounted in self._at_points
+        self._number = len(self._at_points) + more - is_there
+        return self._number
 
     def _count(self, node: Level, values: Iterable[Value], domain: Domain, step: int) -> None:
         memo: dict[int, set[Any]] = {}
@@ -258,7 +264,7 @@ def _has_free_value(low: Bound | None, high: Bound | None, node: Level, domain: 
         first, end = ceiling(low), ceiling(high)
         if end - first > len(node.points):
             return True
-        return any(value not in node.points for value in range(first, end))
+        return not all(map(node.points.__contains__, range(first, end)))
     if low[0] == high[0]:  # [v, v]: the single value v
         return low[0] not in node.points
     return low < high

@@ -166,7 +166,7 @@ def _live_functions(source: str, name: str, scale: Tree, facts: Facts, ending: S
     if not names.isdisjoint(ending):
         live = _without_closed(scale, regions.forall(facts.closed, ending - names, facts.universe))
     universe = tuple((n, facts.universe[n]) for n in sorted(names & facts.universe.keys()))
-    return _leaf_count(source, name, universe).of(live, IDENTITY)
+    return _leaf_count(source, name, universe).of(live)
 
 
 @regions.pointwise
@@ -177,7 +177,7 @@ def _without_closed(scale: Tree, closed: Tree) -> Tree:
 
 @lru_cache(64)
 def _leaf_count(source: str, name: str, universe: tuple[tuple[str, Domain], ...]) -> LeafCount:
-    return LeafCount(dict(universe))
+    return LeafCount(dict(universe), IDENTITY)
 
 
 def _is_live(region: Tree, facts: Facts, ending: Set[str] | None) -> bool:

@@ -2,7 +2,8 @@
 or as a temporary view on a server.
 
 One hash join for each level finds the leaf of a row, independent of the number of accents in force. A tree that changed
-at a few points keeps its table; the changed points come before it, as a `CASE` or a small table.
+at a few points keeps its table; the changed points come before it, as a `CASE` or a small table. Neighbouring whole
+numbers with one leaf are a range, and need no table.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from immutables import Map
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql, tables
 from cedilla.compiler.codegen.tables import Coefficients, Table
 from cedilla.compiler.expressions.types import LONG, Type, column
-from cedilla.compiler.regions import Level, PointChanges, Tree, Value
+from cedilla.compiler.regions import Domain, Level, PointChanges, Tree, Value
 from cedilla.runtime.engines.spark import costs
 from cedilla.runtime.engines.spark.connect import engine_in
 from cedilla.runtime.engines.spark.frames import is_connect, of_table
@@ -38,14 +40,14 @@ twice. An epoch planned with a dropped view is therefore finished."""
 
 @define(eq=False)
 class _Built:
-    """A table in Spark. `changes`: of the level since then; `spelling`: the inputs of its expressions apart from
-    the points."""
+    """A table in Spark, or few ranges that need none. `changes`: of the level since then; `spelling`: the inputs of its
+    expressions apart from the points."""
 
     node: Level
     changes: PointChanges
     spelling: object
-    table: Table
-    frame: DataFrame
+    table: Table | Level
+    frame: DataFrame | None
 
 
 @define(eq=False)
@@ -68,22 +70,22 @@ class Tables:
         return kept[_TABLES]
 
     def keep(
-        self, cache: dict[Slot, _Built], slot: Slot, node: Level, spelling: object, table: Table
+        self, cache: dict[Slot, _Built], slot: Slot, node: Level, spelling: object, table: Table | Level
     ) -> _Built:
+        if (old := cache.get(slot)) is not None and old.frame is not None and not is_connect(self.spark):
+            old.frame.unpersist()
+        frame = None if isinstance(table, Level) else self._frame(table, (cache is self.whole, slot))
+        cache[slot] = _Built(node, PointChanges(node), spelling, table, frame)
+        return cache[slot]
+
+    def _frame(self, table: Table, purpose: tuple[bool, Slot]) -> DataFrame:
         fields = {"key": table.key, "shape": "INT", **table.columns}
         columns = [
             pa.array(values, _ARROW[kind])
             for values, kind in zip(zip(*table.rows, strict=True), fields.values(), strict=True)
         ]
         rows = of_table(self.spark, pa.table(columns, list(fields)))
-        if is_connect(self.spark):
-            frame = self._view(rows, (cache is self.whole, slot))
-        else:
-            if (old := cache.get(slot)) is not None:
-                old.frame.unpersist()
-            frame = rows.persist()
-        cache[slot] = _Built(node, PointChanges(node), spelling, table, frame)
-        return cache[slot]
+        return self._view(rows, purpose) if is_connect(self.spark) else rows.persist()
 
     def _view(self, rows: DataFrame, purpose: tuple[bool, Slot]) -> DataFrame:
         """Returns the same rows as a named view in a server's memory. Otherwise each request for columns, and each job,
@@ -177,7 +179,8 @@ class Lookups:
             or whole.spelling != spelling
             or len(since) > max(costs.TABLE_CHANGES, len(node.points) // costs.TABLE_SHARE)
         ):
-            if (made := table(node.points)) is None:
+            made = _few_ranges(node, type_) or table(node.points)
+            if made is None:
                 return None
             whole, since = tables_.keep(tables_.whole, slot, node, spelling, made), Map()
         cases: list[str] = []
@@ -193,6 +196,14 @@ class Lookups:
             cases += sql.point_cases(here, self._types, self._value(node.attribute), write)
         cases += self._table_cases(whole, type_)
         value = self._value(node.attribute)
+        if isinstance(whole.table, Level):
+            ordinary = sql.expression(
+                whole.table,
+                self._types,
+                lambda child: ordinary if child is _OUTSIDE else leaf(child),
+                self._columns,
+                hides=self._hides,
+            )
         return f"CASE WHEN {value} IS NULL THEN {write(node.undefined)} {' '.join(cases)} ELSE {ordinary} END"
 
     def _value(self, attribute: str) -> str:
@@ -200,6 +211,8 @@ class Lookups:
 
     def _table_cases(self, built: _Built, type_: Type) -> list[str]:
         """Returns the cases for the points in a table, and registers the table for the join."""
+        if built.frame is None or isinstance(built.table, Level):
+            return []
         prefix = f"${len(self._joins)}_"
         self._joins.append((prefix, tables.key_sql(type_, self._value(built.node.attribute)), built.frame))
         return [
@@ -213,3 +226,17 @@ class _Columns(dict[str, str]):
 
     def __missing__(self, attribute: str) -> str:
         return column(attribute)
+
+
+_OUTSIDE = object()
+"""The leaf of values between the points of a level."""
+
+
+def _few_ranges(node: Level, type_: Type) -> Level | None:
+    """Returns the points of a level as ranges of neighbours with equal children, and few others; `None` if these are
+    many, or the values are no whole numbers. Such ranges need no join."""
+    if not type_.is_integral:
+        return None
+    points = Level(node.attribute, _OUTSIDE, (), (_OUTSIDE,), node.points)
+    ranges = regions.coalesced(points, {node.attribute: Domain(integral=True)})
+    return ranges if regions.is_small(ranges, tables.MAX_CASES) else None

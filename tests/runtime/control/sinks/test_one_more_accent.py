@@ -88,11 +88,11 @@ def test_a_pointwise_function_looks_only_at_the_points_that_changed() -> None:
 
 def test_the_count_of_leaves_follows_points_that_come_and_go() -> None:
     universe = {"s": regions.Domain(regions.values("s", range(20)), integral=True)}
-    count_of = regions.LeafCount(universe)
+    count_of = regions.LeafCount(universe, 0)
     tree: regions.Tree = regions.choose(regions.values("s", range(18)), 1, 0)
     for values, leaf in (([3], 2), ([3], 1), ([18], 3), ([19], 4), ([40], 5), ([*range(18)], 6), ([2], 0)):
         tree = regions.update(tree, regions.values("s", values), lambda _, leaf=leaf: leaf)
-        assert count_of.of(tree, 0) == len(regions.possible_leaves(tree, universe) - {0})
+        assert count_of.of(tree) == len(regions.possible_leaves(tree, universe) - {0})
 
 
 def _change_at_once(target: regions.Tree, old: regions.Tree) -> regions.Tree:

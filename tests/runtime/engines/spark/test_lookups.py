@@ -11,6 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import regions
+from cedilla.compiler.codegen.tables import Table
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import Level, Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -49,10 +50,27 @@ def test_a_table_is_kept_while_its_tree_changes_at_few_points(spark: SparkSessio
     some = regions.update(gone, regions.values("k", range(100, 130)), lambda f: f.after(Affine(2, 1)))
     check(frame, types, some)
     assert tables.whole["test", 0] is whole
-    assert len(tables.changed["test", 0].table.rows) > 16
+    changed = tables.changed["test", 0].table
+    assert isinstance(changed, Table)
+    assert len(changed.rows) > 16
     many = regions.update(some, regions.values("k", range(100, 200)), lambda f: f.after(Affine(2, 1)))
     check(frame, types, many)
     assert tables.whole["test", 0] is not whole
+
+
+def test_neighbours_with_one_function_need_no_table(spark: SparkSession) -> None:
+    types = {"k": Type("long"), "u": Type("double"), "x": Type("double")}
+    frame = rows(spark, "long", random.Random(7))
+    near = regions.choose(regions.values("k", range(400)), Affine(2, 1), IDENTITY)
+    tree = regions.choose(regions.values("k", [*range(-20, 0), 17]), Affine(3, 0), near)
+    check(frame, types, tree)
+    built = Tables.of(spark).whole["test", 0]
+    assert built.frame is None
+    check(frame, types, regions.update(tree, regions.values("k", [3, 11]), lambda f: f.after(Affine(2, 1))))
+    assert Tables.of(spark).whole["test", 0] is built
+    apart = regions.choose(regions.values("k", range(-400, 400, 2)), Affine(2, 1), IDENTITY)
+    check(frame, types, apart)
+    assert Tables.of(spark).whole["test", 0].frame is not None
 
 
 def test_tables_go_with_their_session() -> None:
