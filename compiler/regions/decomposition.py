@@ -36,18 +36,19 @@ def _boxes(tree: Tree) -> Iterator[tuple[dict[str, Tree], Any]]:
 
 def groups(node: Level) -> list[tuple[Tree, Tree]]:
     """Returns each distinct child of a level with the set of values that lead to it."""
-    at_points: dict[Tree, list[Value]] = {}
+    at: dict[Tree, tuple[dict[int, Tree], list[Value]]] = {}
+    for index, piece in enumerate(node.pieces):
+        at.setdefault(piece, ({}, []))[0][index] = True
+    undefined = at.setdefault(node.undefined, ({}, []))
     for value, child in node.points.items():
-        at_points.setdefault(child, []).append(value)
-    children = dict.fromkeys([*node.pieces, node.undefined, *at_points])
+        at.setdefault(child, ({}, []))[1].append(value)
     result: list[tuple[Tree, Tree]] = []
-    for child in children:
-        pieces = [piece == child for piece in node.pieces]
-        if not any(pieces):  # a finite set, whatever the number of other points
-            points = Map(dict.fromkeys(at_points.get(child, ()), True))
-        else:
-            points = Map({value: other == child for value, other in node.points.items()})
-        result.append((child, make_level(node.attribute, node.undefined == child, node.cuts, pieces, points)))
+    for child, group in at.items():
+        indexes, values = group
+        # Without pieces a finite set, whatever the number of other points.
+        points = {**(dict.fromkeys(node.points, False) if indexes else {}), **dict.fromkeys(values, True)}
+        cuts, pieces = _runs(node, indexes)
+        result.append((child, make_level(node.attribute, group is undefined, cuts, pieces, Map(points))))
     return result
 
 

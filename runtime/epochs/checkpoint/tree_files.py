@@ -157,11 +157,11 @@ def load_tree(data: Any, leaf: Callable[[Any], Any], points: Map[Value, Tree] | 
 
 def dump_leaf(leaf: Any) -> Any:
     """A leaf of a tree as JSON values."""
+    if isinstance(leaf, tuple):
+        return [dump_leaf(part) for part in leaf]
     if isinstance(leaf, Function):
         return _dump_function(leaf)
-    if isinstance(leaf, frozenset):
-        return [_dump_value(value) for value in sorted(leaf)]
-    return [dump_leaf(part) for part in leaf] if isinstance(leaf, tuple) else leaf
+    return [_dump_value(value) for value in sorted(leaf)] if isinstance(leaf, frozenset) else leaf
 
 
 @lru_cache(CACHE_SIZE)
