@@ -382,6 +382,28 @@ def test_a_check_loads_no_other_commands_and_writes_no_program() -> None:
     assert modules.isdisjoint(("networkx", "pyarrow"))
 
 
+def test_a_check_compiles_little_code_of_attrs() -> None:
+    """Most classes share comparison, hash and text (`grammar/syntax/classes.py`): 322,000 characters without that."""
+    program = f"""
+import sys
+sizes = []
+def note(event, arguments):
+    if event == "compile" and str(arguments[1]).startswith("<attrs"):
+        sizes.append(len(arguments[0]))
+sys.addaudithook(note)
+from cedilla.runtime.hosts.cli.main import main
+try:
+    main(["check", {SENSORS!r}])
+except SystemExit as ended:
+    assert not ended.code
+print(sum(sizes))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout.split()[-1]) < 160_000
+
+
 @pytest.mark.rest
 def test_a_check_and_a_plan_load_no_pint_again_and_markers_for_stated_accents_only() -> None:
     """Answers about units are kept (`compiler/expressions/units/answers.py`)."""
@@ -389,7 +411,7 @@ def test_a_check_and_a_plan_load_no_pint_again_and_markers_for_stated_accents_on
         loaded_by(command, SENSORS)
         again = loaded_by(command, SENSORS)
         assert again.isdisjoint(("pint", "numpy", "scipy", "networkx", "pyarrow"))
-        assert len(again) < 700
+        assert len(again) < 500
     assert "cedilla.runtime.control.markers.advance" not in loaded_by("check", SENSORS)
 
 
