@@ -15,7 +15,7 @@ from pyspark.sql.types import DataType
 from cedilla.compiler.operators import Operator
 from cedilla.runtime.engines.spark.columns import Columns, struct_of
 from cedilla.runtime.epochs.operators.epoch import Epoch
-from cedilla.runtime.epochs.state.segments import StateStore
+from cedilla.runtime.epochs.state.state_store import StateStore
 
 UNCHECKED = tuple(
     (owner, name, getattr(owner, name))

@@ -29,7 +29,7 @@ from cedilla.runtime.engines.spark.frames import of_table, order
 from cedilla.runtime.engines.spark.jobs import Jobs, wait_all
 from cedilla.runtime.epochs.operators.epoch import Epoch
 from cedilla.runtime.epochs.pipeline.load import load
-from cedilla.runtime.epochs.state.segments import StateStore
+from cedilla.runtime.epochs.state.state_store import StateStore
 from tests.kit.stream import Item, is_tuple
 
 _PLACE = "$place"

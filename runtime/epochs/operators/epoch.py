@@ -29,7 +29,7 @@ from cedilla.runtime.engines.spark.frames import predicate, sortable, union_by_n
 from cedilla.runtime.epochs.operators import DATAFLOWS, AttributeState
 from cedilla.runtime.epochs.operators.panes import with_windows
 from cedilla.runtime.epochs.state.scratch import materialized
-from cedilla.runtime.epochs.state.segments import StateStore
+from cedilla.runtime.epochs.state.state_store import StateStore
 
 
 def all_but(*names: str) -> tuple[str, ...]:

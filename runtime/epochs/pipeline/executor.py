@@ -42,7 +42,7 @@ from cedilla.runtime.epochs.pipeline.report import EpochReport
 from cedilla.runtime.epochs.pipeline.running_epoch import EpochStarter, Flow, RunningEpoch
 from cedilla.runtime.epochs.pipeline.table_domains import TableDomains, unread_tables
 from cedilla.runtime.epochs.pipeline.watching import Watches
-from cedilla.runtime.epochs.state.segments import StateStore
+from cedilla.runtime.epochs.state.state_store import StateStore
 
 
 @define(eq=False, slots=False)

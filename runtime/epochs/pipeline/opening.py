@@ -20,7 +20,7 @@ from cedilla.runtime.epochs.checkpoint.left_files import check_record_fields
 from cedilla.runtime.epochs.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.epochs.ingest.quarantine import Quarantine
 from cedilla.runtime.epochs.pipeline.outputs import Outputs
-from cedilla.runtime.epochs.state.segments import StateStore
+from cedilla.runtime.epochs.state.state_store import StateStore
 
 
 @frozen(eq=False)

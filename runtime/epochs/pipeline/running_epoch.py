@@ -59,7 +59,7 @@ from cedilla.runtime.epochs.pipeline.inferred import Inferred
 from cedilla.runtime.epochs.pipeline.report import EpochReport
 from cedilla.runtime.epochs.pipeline.union_inputs import tables
 from cedilla.runtime.epochs.pipeline.watching import Sample, Watches
-from cedilla.runtime.epochs.state.segments import StateStore
+from cedilla.runtime.epochs.state.state_store import StateStore
 
 Flow = Callable[[Epoch], Mapping[str, DataFrame]]
 Encoded = tuple[DataFrame | None, Columns]

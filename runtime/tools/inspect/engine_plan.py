@@ -22,7 +22,7 @@ from cedilla.runtime.epochs.options.permissions import check_modules
 from cedilla.runtime.epochs.pipeline.load import load
 from cedilla.runtime.epochs.pipeline.running_epoch import Flow
 from cedilla.runtime.epochs.pipeline.sessions import engine_of, engine_session
-from cedilla.runtime.epochs.state.segments import StateStore
+from cedilla.runtime.epochs.state.state_store import StateStore
 
 
 def engine_plans(compiled: CompiledQuery, options: Options) -> tuple[Engine, dict[str, str]]:

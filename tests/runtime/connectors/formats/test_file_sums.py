@@ -20,7 +20,8 @@ from cedilla.runtime.connectors.storage.stores import LocalStore
 from cedilla.runtime.engines.spark import costs
 from cedilla.runtime.engines.spark.connect import is_far
 from cedilla.runtime.engines.spark.jobs import Jobs
-from cedilla.runtime.epochs.state.segments import StateStore, check_files
+from cedilla.runtime.epochs.state.segments import check_files
+from cedilla.runtime.epochs.state.state_store import StateStore
 from tests.kit.columns import columns_in
 
 

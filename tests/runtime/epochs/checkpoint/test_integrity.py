@@ -29,7 +29,8 @@ from cedilla.runtime.epochs.checkpoint.ownership import owned
 from cedilla.runtime.epochs.checkpoint.read_files import batch_names, last_batch
 from cedilla.runtime.epochs.options.options import Options
 from cedilla.runtime.epochs.pipeline.outputs import Outputs
-from cedilla.runtime.epochs.state.segments import Segment, StateStore, check_files
+from cedilla.runtime.epochs.state.segments import Segment, check_files
+from cedilla.runtime.epochs.state.state_store import StateStore
 from tests.kit.command import cedilla
 from tests.kit.errors import code_of
 from tests.kit.faults import DAMAGES, assert_whole, content, fill_disk, integrity, prepare, snapshot

@@ -21,7 +21,7 @@ from cedilla.runtime.epochs.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.epochs.ingest import intake
 from cedilla.runtime.epochs.options.options import Options
 from cedilla.runtime.epochs.pipeline import program
-from cedilla.runtime.epochs.state.segments import StateStore
+from cedilla.runtime.epochs.state.state_store import StateStore
 from tests.kit.faults import content
 from tests.kit.java import SHORT_LIVED
 from tests.kit.query import Query

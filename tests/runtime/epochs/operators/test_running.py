@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines.spark import costs
-from cedilla.runtime.epochs.state.segments import Segments, StateStore
+from cedilla.runtime.epochs.state.segments import Segments
+from cedilla.runtime.epochs.state.state_store import StateStore
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple
 from tests.kit.tiers import tiered

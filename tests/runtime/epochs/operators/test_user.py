@@ -17,7 +17,7 @@ from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.engines.spark.jobs import Jobs
 from cedilla.runtime.epochs.operators.epoch import Epoch
 from cedilla.runtime.epochs.operators.user import check_functions, look_beside
-from cedilla.runtime.epochs.state.segments import StateStore
+from cedilla.runtime.epochs.state.state_store import StateStore
 from tests.kit.query import Query
 from tests.kit.stream import Item, complaints, decode, is_tuple
 from tests.kit.tiers import rest

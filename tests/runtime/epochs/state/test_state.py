@@ -16,7 +16,8 @@ from cedilla.runtime.connectors.storage.files import Files
 from cedilla.runtime.engines.spark import costs
 from cedilla.runtime.engines.spark.columns import Columns
 from cedilla.runtime.engines.spark.jobs import Jobs, wait_all
-from cedilla.runtime.epochs.state.segments import Segment, StateStore, first_small
+from cedilla.runtime.epochs.state.segments import Segment, first_small
+from cedilla.runtime.epochs.state.state_store import StateStore
 from tests.kit.columns import columns_in
 from tests.kit.query import Query
 from tests.kit.remote_files import Elsewhere

@@ -383,7 +383,7 @@ def test_a_check_loads_no_other_commands_and_writes_no_program() -> None:
 
 
 def test_a_check_compiles_little_code_of_attrs() -> None:
-    """Most classes share comparison, hash and text (`grammar/syntax/classes.py`): 322,000 characters without that."""
+    """Nodes and operators share comparison, hash and text (`grammar/syntax/classes.py`): 322,000 characters without that."""
     program = f"""
 import sys
 sizes = []
@@ -401,7 +401,7 @@ print(sum(sizes))
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert int(done.stdout.split()[-1]) < 160_000
+    assert int(done.stdout.split()[-1]) < 240_000
 
 
 @pytest.mark.rest
