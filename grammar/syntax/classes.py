@@ -1,7 +1,7 @@
 """Frozen classes of attrs that share one comparison, hash and text.
 
 attrs compiles these for each class, which took a quarter of a short command. Classes that are compared often keep their
-own, which take half the time: they are `attrs.frozen`.
+own, which take half the time: they are `frozen`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def lean(cls: Class) -> Class: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def lean(*, kw_only: bool) -> Callable[[Class], Class]: ...
 def lean(cls: Any = None, *, kw_only: bool = False) -> Any:
-    """Class decorator: as `attrs.frozen`, for classes that are seldom compared."""
+    """Class decorator: as `frozen`, for classes that are seldom compared."""
     return partial(_made, kw_only=kw_only) if cls is None else _made(cls)
 
 
