@@ -113,6 +113,7 @@ DEAR = {
     "tests/runtime/epochs/pipeline/test_spark_tables.py::test_snapshots_of_the_java_library",
     "tests/runtime/epochs/pipeline/test_stopping.py::test_a_run_that_waits_for_files_ends_at_once",
     "tests/runtime/epochs/pipeline/test_stopping.py::test_a_signal_ends_a_run_at_the_end_of_its_epoch",
+    "tests/runtime/epochs/state/test_state.py::test_runs_that_continue_with_large_segments_give_what_one_epoch_gives",
     "tests/runtime/epochs/state/test_state.py::test_segments_without_the_keys_of_an_epoch_are_not_read",
     "tests/runtime/epochs/state/test_state.py::test_what_is_wholly_closed_is_forgotten_unread",
     "tests/runtime/hosts/cli/test_cli.py::test_a_program_whose_query_was_edited_names_the_argument_and_the_text_that_does_it",

@@ -398,8 +398,13 @@ def _unfed(units: Tree, scale: Tree, live: Tree, always: frozenset[str]) -> Tree
     units_there = [leaf for leaf in regions.leaves(regions.restricted(scale, live)) if leaf is not False]
     if len(units_there) != 1:
         return False
-    in_units = regions.map_leaves(scale, lambda leaf: leaf == units_there[0])
-    return regions.intersection(regions.union(*unfed), in_units)
+    return regions.map_leaves(_within(scale, regions.union(*unfed)), lambda leaf: leaf == units_there[0])
+
+
+@regions.pointwise
+def _within(scale: Tree, region: Tree) -> Tree:
+    """Returns the functions inside a region, which are few: each function that is announced asks for them."""
+    return regions.restricted(scale, region)
 
 
 @regions.pointwise

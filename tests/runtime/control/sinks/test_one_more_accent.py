@@ -67,6 +67,15 @@ def test_one_more_accent_costs_what_is_new(alike: bool) -> None:
     assert work(600, alike=alike) < 1.1 * work(60, alike=alike)
 
 
+def test_many_accents_that_come_together_cost_what_each_costs() -> None:
+    """Each function that is announced looked at all that are in force."""
+
+    def arrival(number: int) -> int:
+        return calls(lambda: Run().epoch(*(altered(s, s + 2) for s in range(number))))
+
+    assert arrival(400) < 12 * arrival(40)
+
+
 def test_a_pointwise_function_looks_only_at_the_points_that_changed() -> None:
     asked: list[object] = []
 

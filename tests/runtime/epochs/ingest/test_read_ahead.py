@@ -48,9 +48,9 @@ class Reads:
                 raise OSError("no memory")
             return read(format_, spark, files, *rest)
 
-        def planned(starter: EpochStarter, *rest: Any) -> RunningEpoch:
+        def planned(starter: EpochStarter, *rest: Any, **sizes: bool) -> RunningEpoch:
             self.planned = rest[0].epoch + 1
-            return start(starter, *rest)
+            return start(starter, *rest, **sizes)
 
         monkeypatch.setattr(JsonLines, "read", noted)
         monkeypatch.setattr(EpochStarter, "start", planned)

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines.spark import costs
 from cedilla.runtime.epochs.pipeline.executor import Executor
-from cedilla.runtime.epochs.state.segments import StateStore
+from cedilla.runtime.epochs.state.state_store import StateStore
 from tests.kit.compare import bag
 from tests.kit.errors import code_of
 from tests.kit.query import Query
