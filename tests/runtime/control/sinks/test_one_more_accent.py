@@ -23,6 +23,7 @@ hot := select[t > 10](r);
 emit hot to json "o";
 """).plan
 (SOURCE,) = PLAN.sources
+ALWAYS = frozenset(("ts", "s", "t"))
 
 
 class Run:
@@ -40,7 +41,8 @@ class Run:
         assert not advanced.stops
         state = advanced.states["r"]
         during = derive(PLAN, {"r": state.facts_during(self.state.closed)})["hot"]
-        self.sink, markers = finish(*begin(self.sink, during), derive(PLAN, {"r": state.facts()})["hot"])
+        after = derive(PLAN, {"r": state.facts()})["hot"]
+        self.sink, markers = finish(*begin(self.sink, during, ALWAYS), after, ALWAYS)
         self.announced = markers.alters
         self.state = state.next_epoch()
         return count(SOURCE, self.state)
