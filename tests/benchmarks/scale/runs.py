@@ -201,13 +201,15 @@ def latency(session: SparkSession, folder: str, files: int) -> dict[str, Any]:
     sent: list[float] = []
     taken: list[float] = []
     cpu: list[float] = []
+    read: list[int] = []
     is_caught_up = threading.Event()
 
     def note(report: EpochReport) -> None:
-        if not is_caught_up.is_set():
+        # A reading is a file. The old ones take several epochs, and an epoch may have several new ones.
+        read.append(sum(read[-1:]) + report.tuples)
+        if read[-1] >= files:
             is_caught_up.set()
-        elif len(taken) < len(sent):
-            taken.append(time.monotonic() - sent[len(taken)])
+        taken.extend(time.monotonic() - sent[n] for n in range(len(taken), read[-1] - files))
 
     def write() -> None:
         is_caught_up.wait()
