@@ -1,5 +1,5 @@
-"""Caches results about trees by identity, and follows a large tree through its changes: what is new costs, not what is
-there."""
+"""Caches results about trees by identity, and follows a large tree through its changes, so that an epoch costs what
+is new in it."""
 
 from __future__ import annotations
 
@@ -29,20 +29,7 @@ def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
     Trees are compared by identity: an epoch that leaves a large tree unchanged computes nothing again. Other
     arguments must be hashable.
     """
-    memo: dict[tuple[Hashable, ...], tuple[tuple[Tree, ...], Result]] = {}
-
-    @wraps(function)
-    def cached(*arguments: Tree) -> Result:
-        if not any(map(_is_large, arguments)):
-            return function(*arguments)
-        key = tuple(id(argument) if isinstance(argument, Level) else argument for argument in arguments)
-        if key not in memo:
-            memo[key] = arguments, function(*arguments)
-            if len(memo) > _MEMO_SIZE:
-                del memo[next(iter(memo))]
-        return memo[key][1]
-
-    return cached
+    return _caching(function, lambda arguments, _: function(*arguments))
 
 
 def pointwise(function: Callable[..., Tree]) -> Callable[..., Tree]:
@@ -50,16 +37,31 @@ def pointwise(function: Callable[..., Tree]) -> Callable[..., Tree]:
 
     If large trees have changed at a few points since an earlier call, only these points are computed again.
     """
-    memo: dict[tuple[Hashable, ...], tuple[tuple[Tree, ...], Tree]] = {}
+
+    def follow(trees: tuple[Tree, ...], earlier: _Memo[Tree]) -> Tree:
+        result = _recomputed(function, trees, reversed(earlier.values()))
+        return function(*trees) if result is None else result[0]
+
+    return _caching(function, follow)
+
+
+_Memo = dict[tuple[Hashable, ...], tuple[tuple[Tree, ...], Result]]
+"""Arguments by identity -> the arguments, which keeps their identities, and the result; the last call last."""
+
+
+def _caching(
+    function: Callable[..., Result], compute: Callable[[tuple[Tree, ...], _Memo[Result]], Result]
+) -> Callable[..., Result]:
+    """Returns a function that keeps its last results about large trees. `compute`: from arguments and earlier calls."""
+    memo: _Memo[Result] = {}
 
     @wraps(function)
-    def cached(*trees: Tree) -> Tree:
-        if not any(map(_is_large, trees)):
-            return function(*trees)
-        key = tuple(id(tree) if isinstance(tree, Level) else tree for tree in trees)
+    def cached(*arguments: Tree) -> Result:
+        if not any(map(_is_large, arguments)):
+            return function(*arguments)
+        key = tuple(id(argument) if isinstance(argument, Level) else argument for argument in arguments)
         if key not in memo:
-            result = _recomputed(function, trees, reversed(memo.values()))
-            memo[key] = trees, function(*trees) if result is None else result[0]
+            memo[key] = arguments, compute(arguments, memo)
             if len(memo) > _MEMO_SIZE:
                 del memo[next(iter(memo))]
         return memo[key][1]

@@ -199,11 +199,8 @@ def possible_difference(a: Tree, b: Tree, universe: Universe) -> Tree:
 
 def _children(node: Level, domain: Domain) -> Iterator[Tree]:
     """Yields the children of a level that some value of the domain leads to; those of pieces come first."""
-    members = domain.members
-    if members is False:
+    if (members := _members(node, domain)) is None:
         return
-    if members is True:
-        members = Level(node.attribute, True, (), (True,))
     if members.pieces == (False,):
         yield from _of_finite_domain(node, members)
     else:
@@ -213,13 +210,18 @@ def _children(node: Level, domain: Domain) -> Iterator[Tree]:
         yield node.undefined
 
 
-def _outside(node: Level, domain: Domain) -> Iterator[Tree]:
-    """Yields the children that some value of the domain leads to which is not a point of the level."""
+def _members(node: Level, domain: Domain) -> Level | None:
+    """Returns the values of a domain as a level; `None` if there are none."""
     members = domain.members
     if members is False:
+        return None
+    return Level(node.attribute, True, (), (True,)) if members is True else members
+
+
+def _outside(node: Level, domain: Domain) -> Iterator[Tree]:
+    """Yields the children that some value of the domain leads to which is not a point of the level."""
+    if (members := _members(node, domain)) is None:
         return
-    if members is True:
-        members = Level(node.attribute, True, (), (True,))
     if members.pieces == (False,):
         if len(node.pieces) > 1:
             yield from (node.at(value) for value in members.points if value not in node.points)
