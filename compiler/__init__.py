@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cedilla.grammar.first_use import on_first_use
 
 if TYPE_CHECKING:
     from cedilla.compiler.compile import compile_query
@@ -20,10 +21,5 @@ _HOMES = {
     "combine_punctuations": "facts.punctuation",
     "compile_query": "compile",
 }
-
-
-def __getattr__(name: str) -> Any:
-    """A public name on its first use: connectors need parts of the compiler only."""
-    if name in _HOMES:
-        return getattr(import_module(f"cedilla.compiler.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Public names are imported on first use: connectors need parts of the compiler only.
+__getattr__ = on_first_use(__name__, _HOMES)

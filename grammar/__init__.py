@@ -12,8 +12,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cedilla.grammar.first_use import on_first_use
 
 if TYPE_CHECKING:
     from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
@@ -49,10 +50,5 @@ _HOMES = {
     "format_query": "formatting.formatter",
     **dict.fromkeys(("parse_accent", "parse_expression", "parse_punctuation", "parse_query"), "parser"),
 }
-
-
-def __getattr__(name: str) -> Any:
-    """A public name on its first use: who only reports errors needs no parser."""
-    if name in _HOMES:
-        return getattr(import_module(f"cedilla.grammar.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Public names are imported on first use: who only reports errors needs no parser.
+__getattr__ = on_first_use(__name__, _HOMES)

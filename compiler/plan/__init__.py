@@ -6,8 +6,9 @@ In: what the passes build. Out: the facts, units, order and reactions of every r
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cedilla.grammar.first_use import on_first_use
 
 if TYPE_CHECKING:
     from cedilla.compiler.plan.places import (
@@ -55,11 +56,5 @@ _HOMES = {
     "plan": ("DEFAULTS", "SETTINGS", "Emit", "Plan", "changed_by_state", "derive", "follow"),
     "sources": ("Attribute", "Heartbeat", "Source", "StatedAccent", "TableColumn"),
 }
-
-
-def __getattr__(name: str) -> Any:
-    """A public name on its first use: connectors need parts of a plan only."""
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"cedilla.compiler.plan.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Public names are imported on first use: connectors need parts of a plan only.
+__getattr__ = on_first_use(__name__, {name: module for module, names in _HOMES.items() for name in names})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from functools import lru_cache
 from itertools import chain
+from threading import get_ident
 
 from attrs import evolve
 
@@ -166,7 +167,7 @@ def _live_functions(source: str, name: str, scale: Tree, facts: Facts, ending: S
     if not names.isdisjoint(ending):
         live = _without_closed(scale, regions.forall(facts.closed, ending - names, facts.universe))
     universe = tuple((n, facts.universe[n]) for n in sorted(names & facts.universe.keys()))
-    return _leaf_count(source, name, universe).of(live)
+    return _leaf_count(get_ident(), source, name, universe).of(live)
 
 
 @regions.pointwise
@@ -176,7 +177,8 @@ def _without_closed(scale: Tree, closed: Tree) -> Tree:
 
 
 @lru_cache(64)
-def _leaf_count(source: str, name: str, universe: tuple[tuple[str, Domain], ...]) -> LeafCount:
+def _leaf_count(thread: int, source: str, name: str, universe: tuple[tuple[str, Domain], ...]) -> LeafCount:
+    """Returns the count that follows an attribute. Queries that run in several threads each have their own."""
     return LeafCount(dict(universe), IDENTITY)
 
 
