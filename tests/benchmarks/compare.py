@@ -27,12 +27,22 @@ class Checksum:
 def rows(spark: SparkSession, output: str, format: str, compared: Compared) -> DataFrame:
     """The rows of an output that count, doubles rounded to 9 digits."""
     schema = cast(StructType, StructType.fromDDL(compared.columns))
-    markers = ", ".join(f"`{name}` STRING" for name in ("$accent", "$punctuation"))
-    glob = {"json": "{*.json*,part-*}", "parquet": "{*.parquet,part-*}"}[format]  # Flink's have no ending
-    reader = spark.read.schema(f"{compared.columns}, {markers}").option("pathGlobFilter", glob)
-    frame = reader.option("recursiveFileLookup", "true").format(format).load(output)
+    frame = _loaded(spark, output, format, compared)
     frame = frame.where("`$punctuation` IS NULL AND `$accent` IS NULL").where(compared.where)
     return frame.select(*(_rounded(f.name, f.dataType).alias(f.name) for f in schema.fields))
+
+
+def _loaded(spark: SparkSession, output: str, format: str, compared: Compared) -> DataFrame:
+    glob = {"json": "{*.json*,part-*}", "parquet": "{*.parquet,part-*}"}[format]  # Flink's have no ending
+    reader = spark.read.option("pathGlobFilter", glob).option("recursiveFileLookup", "true").format(format)
+    markers = ", ".join(f"`{name}` STRING" for name in ("$accent", "$punctuation"))
+    asked = cast(StructType, StructType.fromDDL(f"{compared.columns}, {markers}"))
+    if format == "json":
+        return reader.schema(asked).load(output)
+    # The types are those of the files: a decimal may stand where another engine writes a double.
+    frame = reader.option("mergeSchema", "true").load(output)
+    columns = {f.name: F.col(f"`{f.name}`") if f.name in frame.columns else F.lit(None) for f in asked.fields}
+    return frame.select(*(columns[f.name].cast(f.dataType).alias(f.name) for f in asked.fields))
 
 
 def _rounded(name: str, type_: DataType) -> Column:

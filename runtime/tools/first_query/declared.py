@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from attrs import define, field, frozen
 
 from cedilla.compiler.expressions.types import STRING
+from cedilla.compiler.plan.change_events import EVENT, clause, event_text
 from cedilla.compiler.plan.field_paths import FieldPath, path_text
 from cedilla.compiler.plan.formats import FORMATS, FormatKind
 from cedilla.grammar.diagnostics.printable import one_line
@@ -22,6 +23,7 @@ from cedilla.runtime.tools.first_query.roles import (
     growth,
     key_of,
     measures_of,
+    row_key_of,
     time_of,
     unit_field_of,
     versions_of,
@@ -59,20 +61,24 @@ class Declared:
     versions: list[Versions] = field(init=False)
     time: Field | None = field(init=False)
     key: Field | None = field(init=False)
+    row_key: Field | None = None
+    """The key of the table, of change events."""
     names: dict[FieldPath, str] = field(factory=dict[FieldPath, str])
 
     def __attrs_post_init__(self) -> None:
         fields = without_objects(fields_of(self.sample))
-        self.versions = versions_of(fields)
+        self.versions = versions_of(fields, self.sample)
         self.fields = fields
         self.time = time_of([f for f in fields if self._is_read(f)], self.sample)
         later = {versions.after.path for versions in self.versions if self._is_one(versions)}
         self.fields = [f for f in fields if f.path not in later]
         for own in self.fields:
-            if self._is_read(own) and own.values:
+            if self._is_read(own) and own.values and not self._is_set_aside(own):
                 self.names[own.path] = self._free_name(own.path)
         named = [f for f in self.fields if f.path in self.names]
         self.key = key_of([f for f in named if f is not unit_field_of(named)], self.time, self.sample)
+        if self.sample.events is not None:
+            self.row_key = row_key_of([f for f in named if f.path[0] != EVENT])
 
     @property
     def kind(self) -> FormatKind:
@@ -140,6 +146,11 @@ class Declared:
             return len(own.path) == 2 or own.path[0] in _OTLP_FIELDS
         return self.kind.has_any_names or is_name(own.path[0])
 
+    def _is_set_aside(self, own: Field) -> bool:
+        """Returns True for a column that change events lack, if no other one has its place there."""
+        is_one = any(own is versions.before and self._is_one(versions) for versions in self.versions)
+        return self.sample.lacks(own.path) and not is_one
+
     def _is_one(self, versions: Versions) -> bool:
         """Returns True for two fields that one attribute reads."""
         return not versions.function and self.kind.has_alternatives
@@ -174,6 +185,9 @@ class Declared:
                 why = own.guess.notes[0] if not own.guess.type else "no value in the sample"
                 if own.guess.type and own.values:
                     why = "no name of the language, and this format has no other"
+                if own.values and self._is_set_aside(own):
+                    lacking = own.rows - self.sample.having[own.path[0]]
+                    why = f"{lacking:,} of {own.rows:,} rows lack the column, and would be set aside (RQ541)"
                 shown.append(f"`{one_line(path_text(own.path))}` is left out: {why}")
         return shown
 
@@ -205,6 +219,8 @@ class Declared:
             if len(own.path) == 2:
                 return f" from {own.path[0]} {STRING.wire(own.path[1])}"
             return "" if own.path[0] == name else f" from {STRING.wire(own.path[0])}"
+        if own.path[0] == EVENT:
+            return f" from {event_text('.'.join(own.path[1:]))}"
         paths = [own.path, *([one.after.path] if one is not None else [])]
         if paths == [(name,)] and not own.guess.in_text:
             return ""
@@ -219,6 +235,8 @@ class Declared:
             notes.insert(0, f"the time, in order in {growth(own, self.sample):.0%} of the rows")
         if own is self.key:
             notes.insert(0, "the key")
+        if own is self.row_key:
+            notes.insert(0, "likely the key of the table")
         if one is not None:
             first = min(one.after.values) + 1
             notes.append(
@@ -247,6 +265,8 @@ class Declared:
     def clauses(self) -> list[str]:
         """Returns the clauses of the stream, with comments."""
         clauses: list[str] = []
+        if self.row_key is not None:
+            clauses.append(f"  {clause((self.names[self.row_key.path],))}")
         none = sorted({text for own in self.fields for text in own.guess.none})
         if none:
             clauses.append(f"  none {{{', '.join(map(STRING.wire, none))}}}")

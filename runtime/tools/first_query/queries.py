@@ -76,6 +76,8 @@ def _statements(stream: Declared, *, is_only: bool) -> str:
 def _seen(stream: Declared) -> list[str]:
     """Returns comments on the sample of a stream."""
     lines = [f"# `{stream.name}`: {one_line(stream.sample.what)}."]
+    if stream.sample.events is not None:
+        lines.append("# Change events: inserted rows are tuples; updates and deletes are set aside (RQ540).")
     lines += [f"# No tuples: {count:,} x {one_line(why)}." for why, count in stream.sample.bad.most_common(3)]
     if stream.sample.accents:
         lines.append(f"# {stream.sample.accents:,} accents are among the rows.")

@@ -127,6 +127,18 @@ def _likely_key(field: Field, time: Field | None) -> tuple[int, bool, int]:
     return is_named, len(set(pairs)) == len(pairs), len(field.distinct)
 
 
+def row_key_of(columns: Sequence[Field]) -> Field | None:
+    """Returns the likely primary key of a table: a text or whole number with another value in each of its new rows, by
+    its name, else by its place."""
+    return max(columns, key=_likely_row_key, default=None)
+
+
+def _likely_row_key(column: Field) -> tuple[bool, bool]:
+    is_key_type = column.guess.type in ("string", "int", "long") and not column.guess.unit
+    is_unique = is_key_type and len(column.distinct) == column.rows
+    return is_unique, is_unique and "id" in words_of(column.path[-1])
+
+
 def measures_of(fields: Sequence[Field], *others: Field | None) -> list[Field]:
     """Returns the fields that are measured: numbers that are neither times nor keys."""
     numbers = [f for f in fields if f not in others and f.guess.is_number and not f.guess.is_time]
@@ -158,14 +170,19 @@ def _are_units(names: Sequence[str]) -> bool:
     return True
 
 
-def versions_of(fields: Sequence[Field]) -> list[Versions]:
-    """Returns pairs of fields that are likely one under two names, or in two units."""
+def versions_of(fields: Sequence[Field], sample: Sample) -> list[Versions]:
+    """Returns pairs of fields that are likely one under two names, or in two units. The names may differ in change
+    events, if one column came in the place of another."""
     pairs: list[Versions] = []
+    lacking = [field.path for field in fields if sample.lacks(field.path)]
+    is_replaced = len(lacking) == 2 and sum(sample.having[path[0]] for path in lacking) == len(sample.rows)
     taken: set[tuple[str, ...]] = set()
     for before, after in combinations((f for f in fields if f.is_optional and f.values), 2):
         if {before.path, after.path} & taken or before.values.keys() & after.values.keys():
             continue
-        if len(before.values) + len(after.values) < REQUIRED * before.rows or not _alike(before, after):
+        if len(before.values) + len(after.values) < REQUIRED * before.rows or not _alike(
+            before, after, is_replaced=is_replaced and {before.path, after.path} == {*lacking}
+        ):
             continue
         first, second = sorted((before, after), key=lambda f: min(f.values))
         pairs.append(Versions(first, second, function=first.guess.unit != second.guess.unit))
@@ -173,8 +190,9 @@ def versions_of(fields: Sequence[Field]) -> list[Versions]:
     return pairs
 
 
-def _alike(one: Field, other: Field) -> bool:
-    """Returns True for fields of one kind whose names are alike, and whose units, if both have one, are too."""
+def _alike(one: Field, other: Field, *, is_replaced: bool) -> bool:
+    """Returns True for fields of one kind whose names are alike, if neither replaces the other, and whose units, if
+    both have one, are too."""
     a, b = one.guess, other.guess
     if not (a.type and b.type) or not (a.type == b.type or (a.is_number and b.is_number)):
         return False
@@ -184,7 +202,7 @@ def _alike(one: Field, other: Field) -> bool:
     words = [{*name.split("_")} for name in names]
     is_named_alike = bool(words[0] & words[1]) or suggest(names[0], [names[1]]) is not None
     is_short = any(name and other_name.startswith(name) for name, other_name in (names, names[::-1]))
-    if not (is_named_alike or is_short):
+    if not (is_replaced or is_named_alike or is_short):
         return False
     if a.unit == b.unit:
         return True

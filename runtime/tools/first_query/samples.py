@@ -10,15 +10,18 @@ from typing import Any
 
 from attrs import define, field
 
+from cedilla.compiler.plan.change_events import EVENT, TIME
 from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.compiler.plan.formats import FORMATS
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import parse_punctuation
+from cedilla.runtime.connectors.records.change_events import EventReader
+from cedilla.runtime.connectors.records.change_streams import change_stream
 from cedilla.runtime.connectors.records.file_lines import format_of, lines_in
 from cedilla.runtime.connectors.records.json_objects import JsonObject
 from cedilla.runtime.connectors.records.lines import Line, files_of
 from cedilla.runtime.connectors.records.near_markers import KINDS, marker_of
-from cedilla.runtime.connectors.records.rejections import no_object
+from cedilla.runtime.connectors.records.rejections import OF_EVENTS, no_object
 from cedilla.runtime.connectors.records.table_folders import table_format
 from cedilla.runtime.connectors.records.typed_rows import TypedRow
 from cedilla.runtime.connectors.records.unreadable import HEAD, cause_of
@@ -57,6 +60,14 @@ class Sample:
     closing: list[tuple[str, ...]] = field(factory=list[tuple[str, ...]])
     """The attributes of each punctuation among the rows."""
     accents: int = 0
+    events: EventReader | None = None
+    """What reads the rows of change events, if the lines are such."""
+    having: Counter[str] = field(factory=Counter[str])
+    """The columns of rows in change events, and how many rows have each."""
+
+    def lacks(self, path: FieldPath) -> bool:
+        """Returns True for a column that a change event lacks: its row would be set aside (RQ541)."""
+        return self.events is not None and path[0] != EVENT and self.having[path[0]] < len(self.rows)
 
     @property
     def what(self) -> str:
@@ -154,6 +165,12 @@ def _add(sample: Sample, number: int, lines: Iterator[Line], most: int) -> None:
         if sample.format in ("json", "kafka") and is_request(item):
             sample.format = "otlp" if sample.format == "json" else "kafka_otlp"
         kind = FORMATS[sample.format]
+        if not sample.rows and kind.has_objects and _is_event(item):
+            sample.events = sample.events or EventReader(frozenset({TIME}))
+        if sample.events is not None:
+            item = _row_of(line, sample, sample.events)
+            if item is None:
+                continue
         if kind.has_requests:
             fields = points_of(item)
         else:
@@ -167,6 +184,24 @@ def _add(sample: Sample, number: int, lines: Iterator[Line], most: int) -> None:
             sample.written.setdefault((name,), []).append(text)
     if next(lines, None) is not None:
         sample.is_whole = False
+
+
+def _is_event(item: JsonObject) -> bool:
+    stream = change_stream(item)
+    return stream is not None and "Debezium" in stream.producer
+
+
+def _row_of(line: Line, sample: Sample, events: EventReader) -> JsonObject | None:
+    """Returns the columns of a change event; `None` if it has no new row, which the sample counts."""
+    try:
+        row = events.row(line.text)
+    except ValueError as problem:
+        code, _, what = str(problem).partition(" ")
+        sample.bad[what if code in OF_EVENTS else str(problem)] += 1
+        return None
+    sample.having.update(row.columns)
+    # The time of the change comes last, so that a time of the row itself is preferred.
+    return JsonObject({name: row[name] for name in (*row.columns, EVENT)})
 
 
 def _see(sample: Sample, kind: str, text: str) -> None:

@@ -19,6 +19,7 @@ from cedilla.runtime.connectors.records.lines import Line
 from cedilla.runtime.tools.first_query import samples
 from cedilla.runtime.tools.first_query.names import base_name, unit_in
 from cedilla.runtime.tools.stream_tools.schema import declared_schema
+from tests.kit.change_events import captured, event, flattened
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.stream import Item
@@ -131,6 +132,25 @@ HOME = _json(
     }
     for n in range(100)
 )
+
+
+def _events() -> Iterator[Item]:
+    for n in range(60):
+        row: Item = {"customer": f"c{n % 4}", "order_id": n, "used_kwh": n * 1.5}
+        row |= {"phone": None if n % 2 else "1"} if n > 30 else {}
+        yield event("c", row, lsn=1_700_000_000 + n)
+        if n % 7 == 0:
+            yield event("u", row, before=row, lsn=1_700_000_000 + n)
+        if n % 9 == 0:
+            yield event("d", None, before=row, lsn=1_700_000_000 + n)
+
+
+def _flattened() -> Iterator[Item]:
+    for n in range(40):
+        amount = {"total" if n < 20 else "amount": n}
+        yield flattened("u" if n == 7 else "c", {"at": _at(n), "k": n % 3, "nr": n, **amount})
+
+
 CASES: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "lake": (_lake, [
         "# `lake`: the first 2,000 rows in 2 files of parquet.",
@@ -187,6 +207,26 @@ CASES: dict[str, tuple[Callable[[Path], None], list[str]]] = {
         'state: double from text "state" unit from unit_of_measurement in {"°C", "°F"}',
         'numbers in texts; set aside (RQ301): 1, such as "unavailable"',
         "avg(state) as state",
+    ]),
+    "events": (_json(_events()), [
+        "# Change events: inserted rows are tuples; updates and deletes are set aside (RQ540).",
+        "# No tuples: 9 x an update of a row.",
+        "# Of these rows, `events` sets aside RQ540: 16 (",
+        "customer: string,  # the key; 4 values",
+        "order_id: long,  # likely the key of the table; 0 to 59",
+        'time: timestamp from change "time")  # the time, in order in 100% of the rows',
+        "# `phone` is left out: 31 of 60 rows lack the column, and would be set aside (RQ541)",
+        'from json "events" format debezium by order_id',
+    ]),
+    "flattened": (_json(_flattened()), [
+        "at: timestamp,  # the time",
+        'total: long from "total" or "amount")  # 0 to 19; two versions',
+        "format debezium by nr",
+    ]),
+    "captured": (_json(iter(()), *captured()), [
+        'name: string from "name" or "full_name",',
+        "born?: date,",
+        "format debezium by id",
     ]),
     "timeless": (_json({"a": n, "b": "x"} for n in range(10)), ["# Most rows have no time"]),
 }  # fmt: skip
