@@ -29,9 +29,11 @@ Keys = Mapping[str, str | None]
 KEYS = "$keys"
 """The name under which an item of the reference has the keys of its file."""
 
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""The text of a key without a value."""
+
 _KEY = re.compile(r"([^/=]+)=([^/]*)")
 _EPOCH = re.compile(r"epoch=[0-9]{12,}")
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _MAX_KEYS = 5
 
 
@@ -50,7 +52,7 @@ def keys_in(folder: str, path: str) -> Keys:
     if names and _EPOCH.fullmatch(names[-1]):
         return {}
     pairs = (match.groups() for match in map(_KEY.fullmatch, names) if match is not None)
-    return {_decoded(key): None if text == _NO_VALUE else _decoded(text) for key, text in pairs}
+    return {_decoded(key): None if text == NO_VALUE else _decoded(text) for key, text in pairs}
 
 
 def keys_below(folder: str, file: Path) -> Keys:

@@ -106,7 +106,8 @@ def fields_of(sample: Sample) -> list[Field]:
     for path in paths:
         values = {number: row[path] for number, row in enumerate(sample.rows) if path in row}
         of = (sample.kinds.get(path), sample.written.get(path, []))
-        fields.append(Field(path, values, len(sample.rows), sample.format, *of))
+        more = ("a key in the names of folders",) if path in sample.folders else ()
+        fields.append(Field(path, values, len(sample.rows), sample.format, *of, more))
     return fields
 
 

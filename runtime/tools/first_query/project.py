@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
+from urllib.parse import quote
 
 from cedilla.compiler.expressions.types import STRING
 from cedilla.compiler.plan.formats import FORMATS
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.connectors.records.lines import files_of, opened
+from cedilla.runtime.connectors.records.lines import Line, files_of, opened
+from cedilla.runtime.connectors.records.path_keys import NO_VALUE
 from cedilla.runtime.connectors.topics.topic_lines import place_of
 from cedilla.runtime.tools.first_query.declared import Declared
 from cedilla.runtime.tools.first_query.queries import FirstQuery, first_query
@@ -70,7 +73,7 @@ def _page(query: FirstQuery, at: str) -> str:
         shown,
     ]
     parts.append("\n## Some rows of the data\n")
-    parts += [_file(stream, own=own) for stream in query.streams]
+    parts += [block for stream in query.streams for block in _files(stream, own=own)]
     parts += [f"```json {emit.name}\n```\n" for emit in query.compiled.plan.emits]
     return "\n".join(parts)
 
@@ -81,25 +84,31 @@ def _is_own(stream: Declared) -> bool:
     return is_plain and FORMATS[stream.sample.format].place == "folder"
 
 
-def _file(stream: Declared, *, own: bool) -> str:
-    """Returns a block with some rows of a stream."""
+def _files(stream: Declared, *, own: bool) -> Iterator[str]:
+    """Yields a block with some rows of a stream, or one for each folder with keys in its name."""
     format_ = stream.sample.format
     kind = format_ if format_ in ("csv", "xml") else "json"
     suffix = {"csv": "csv", "xml": "xml", "parquet": "parquet", "delta": "parquet"}.get(format_, "jsonl")
     folder = stream.path.strip("/") if own else f"data/{stream.name}"
-    name = folder if own and Path(stream.sample.path).is_file() else f"{folder}/1.{suffix}"
-    lines = "\n".join([*_lines(stream), "```\n"])
-    return f"```{kind} {name}\n{lines}"
+    is_file = own and Path(stream.sample.path).is_file()
+    for number, (inner, lines) in enumerate(groupby(_lines(stream), lambda line: _folder(line.keys)), 1):
+        name = folder if is_file else f"{folder}/{inner}{number}.{suffix}"
+        header = [_header(stream.sample)] if format_ == "csv" else []
+        text = "\n".join([f"```{kind} {name}", *header, *(line.text for line in lines), "```\n"])
+        yield text
 
 
-def _lines(stream: Declared) -> Iterator[str]:
-    """Yields the first rows of a sample, and the latest one, whose time closes the windows of the others."""
+def _folder(keys: Mapping[str, str | None]) -> str:
+    """Returns the folders of a file with keys in their names."""
+    texts = {key: NO_VALUE if text is None else quote(text, safe="") for key, text in keys.items()}
+    return "".join(f"{quote(key, safe='')}={text}/" for key, text in texts.items())
+
+
+def _lines(stream: Declared) -> list[Line]:
+    """Returns the first rows of a sample, and the latest one, whose time closes the windows of the others."""
     usable = (line for line in stream.sample.lines if not line.fault and line.is_utf8)
-    texts = [line.text for line in usable if _FENCE not in line.text]
-    if stream.sample.format == "csv":
-        yield _header(stream.sample)
-    yield from texts[:_ROWS]
-    yield from texts[_ROWS:][-1:]
+    lines = [line for line in usable if _FENCE not in line.text]
+    return [*lines[:_ROWS], *lines[_ROWS:][-1:]]
 
 
 def _header(sample: Sample) -> str:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from cedilla.compiler.plan.change_events import EVENT, TIME
 from cedilla.compiler.plan.field_paths import FieldPath
@@ -17,10 +17,12 @@ from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import parse_punctuation
 from cedilla.runtime.connectors.records.change_events import EventReader
 from cedilla.runtime.connectors.records.change_streams import change_stream
+from cedilla.runtime.connectors.records.csv_records import value_of
 from cedilla.runtime.connectors.records.file_lines import format_of, lines_in
 from cedilla.runtime.connectors.records.json_objects import JsonObject
 from cedilla.runtime.connectors.records.lines import Line, files_of
 from cedilla.runtime.connectors.records.near_markers import KINDS, marker_of
+from cedilla.runtime.connectors.records.path_keys import keys_below
 from cedilla.runtime.connectors.records.rejections import OF_EVENTS, no_object
 from cedilla.runtime.connectors.records.table_folders import table_format
 from cedilla.runtime.connectors.records.typed_rows import TypedRow
@@ -60,6 +62,8 @@ class Sample:
     closing: list[tuple[str, ...]] = field(factory=list[tuple[str, ...]])
     """The attributes of each punctuation among the rows."""
     accents: int = 0
+    folders: set[FieldPath] = field(factory=set[FieldPath])
+    """The fields that are keys in the names of folders, `region=n`."""
     events: EventReader | None = None
     """What reads the rows of change events, if the lines are such."""
     having: Counter[str] = field(factory=Counter[str])
@@ -136,7 +140,11 @@ def _of_files(path: str) -> Sample:
     chosen = _spread(files)
     most = MAX_ROWS // max(len(chosen), 1)
     for number, file in enumerate(chosen):
-        lines = lines_in(file, format_) if table is None else table.lines(file)
+        if table is None:
+            keys = keys_below(path, file)
+            lines = (evolve(line, keys=keys) for line in lines_in(file, format_))
+        else:
+            lines = table.lines(file)
         _add(sample, number, lines, most)
     sample.is_whole = sample.is_whole and len(chosen) == len(files)
     return sample
@@ -175,8 +183,10 @@ def _add(sample: Sample, number: int, lines: Iterator[Line], most: int) -> None:
             fields = points_of(item)
         else:
             fields = [dict(_flat(item) if kind.has_objects else _plain(item))]
+        keys = {(name,): value_of(text) for name, text in line.keys.items() if text is not None}
+        sample.folders.update(keys)
         for row in fields:
-            sample.rows.append(row)
+            sample.rows.append({**row, **{path: value for path, value in keys.items() if path not in row}})
             sample.places.append(number)
         if isinstance(item, TypedRow):
             sample.kinds.update({(name,): kind for name, kind in item.kinds.items()})

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from click.testing import Result
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
 from cedilla.compiler import compile_query
 from cedilla.runtime.connectors.records.lines import Line
@@ -64,6 +64,25 @@ def _csv(folder: Path) -> None:
     folder.mkdir()
     text = "\n".join(["Zeit;Gerät;Temperatur (°C);Status", *rows]) + "\n"
     (folder / "1.csv").write_text(text, "utf-8")
+
+
+def _keyed(suffix: str) -> Callable[[Path], None]:
+    """Returns a writer of a folder whose files lie below keys, one of them without a value."""
+
+    def write(folder: Path) -> None:
+        for day in (1, 2):
+            for region in ("eu%2Fwest", "__HIVE_DEFAULT_PARTITION__"):
+                inner = folder / f"region={region}" / f"day=2026-01-0{day}"
+                inner.mkdir(parents=True)
+                times = [BEGIN + timedelta(days=day, seconds=10 * n) for n in range(200)]
+                columns = {"ts": times, "meter": [f"m{n % 5}" for n in range(200)], "power_kw": [1.5] * 200}
+                table = pa.table(columns)
+                if suffix == "parquet":
+                    parquet.write_table(table, inner / "1.parquet")
+                else:
+                    csv.write_csv(table, inner / "1.csv")
+
+    return write
 
 
 def _xml(folder: Path) -> None:
@@ -167,6 +186,13 @@ CASES: dict[str, tuple[Callable[[Path], None], list[str]]] = {
         'none {"NA"};',
         "without an offset they are read in UTC",
     ]),
+    "keyed": (_keyed("parquet"), [
+        "region?: string",
+        '# one value, "eu/west"; a key in the names of folders; 400 of 800 rows lack it',
+        "day: date",
+        "# 2026-01-01 to 2026-01-02; a key in the names of folders",
+    ]),
+    "keyed_csv": (_keyed("csv"), ["day: date", "region?: string"]),
     "xml": (_xml, ["P: double)  # 0.5 to 59.5", "heartbeat T delay 1 minute;"]),
     "otlp": (_json(map(_point, range(200))), [
         'service_name: string from resource "service.name"',
