@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -16,6 +17,11 @@ from cedilla.runtime.hosts.cli.options import format_option, query_argument
 from cedilla.runtime.hosts.terminal.command_options import params_of, path_options, run_options
 from cedilla.runtime.hosts.terminal.console import Console
 from cedilla.runtime.hosts.terminal.watch_options import Watching, watch_options
+
+_MOST_REJECTED = 20
+"""The most lines that `simulate` shows of one code."""
+_LONGEST_LINE = 500
+"""The most characters that it shows of a line."""
 
 
 @click.command("run", short_help="Run a query on an engine, Spark or Sail, until it is stopped.")
@@ -74,13 +80,26 @@ def simulate_command(query: str, options: Options, end: bool, watch: bool) -> No
         applied = apply(compiled.plan, options)
     console.diagnostics((*compiled.warnings, *unbounded(applied)), texts)
 
+    counts: Counter[str] = Counter()
+
     def rejected(line: Input, code: str) -> None:
-        console.note(f"{line.line.place}: rejected ({code}): {line.reason}: {line.line.text}")
+        counts[code] += 1
+        if counts[code] <= _MOST_REJECTED:
+            text = line.line.text
+            shown = text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]} ..."
+            console.note(f"{line.line.place}: rejected ({code}): {line.reason}: {shown}")
 
     with reported(console, texts):
         for note in order_notes(applied):
             console.note(note)
-        simulate(compiled, options, rejected, lambda warning: console.diagnostics([warning], texts), end=end)
+        try:
+            simulate(
+                compiled, options, rejected, lambda warning: console.diagnostics([warning], texts), end=end
+            )
+        finally:
+            for code, count in counts.items():
+                if count > _MOST_REJECTED:
+                    console.note(f"rejected ({code}): {count - _MOST_REJECTED:,} more lines")
 
 
 def _watch(query: str, options: Options, console: Console) -> None:

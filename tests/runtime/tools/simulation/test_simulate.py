@@ -69,6 +69,18 @@ def test_simulate_writes_what_run_would(folder: Path) -> None:
     assert output[-2] == {"minute": 1, "litres": 0.2}
 
 
+def test_many_rejected_lines_are_counted_and_long_ones_cut(folder: Path) -> None:
+    lines: list[Item | str] = [f"line {n}" for n in range(30)]
+    write_lines(folder / "pumps" / "3.jsonl", [*lines, {"ts": "x" * 5000}], 3)
+    shown = cedilla("simulate", "q.rq").stderr.splitlines()
+    assert [line.partition(": ")[2] for line in shown if "3.jsonl" in line] == [
+        f"rejected (RQ301): the line is not a JSON object: line {n}" for n in range(19)
+    ]
+    assert shown[-1] == "rejected (RQ301): 12 more lines"
+    write_lines(folder / "pumps" / "3.jsonl", [{"ts": "x" * 5000}], 3)
+    assert max(map(len, cedilla("simulate", "q.rq").stderr.splitlines())) < 1000
+
+
 def test_a_planned_switch_holds_by_its_description_and_not_by_its_place(folder: Path) -> None:
     switch = [f"[[pump = {n}, ts >= {at}, alter(litres, y -> y / 1000)]]" for n, at in ((1, 90), (2, 120))]
     tuples: list[Item] = [
