@@ -8,15 +8,16 @@ and the runs that import schemas share one comparison.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.expressions.units import units
 from cedilla.compiler.expressions.units.registry import UnknownUnit
 from cedilla.compiler.passes import plan_query
 from cedilla.compiler.plan import Attribute, Plan, Source
+from cedilla.compiler.plan.change_events import clause
 from cedilla.compiler.plan.field_paths import FieldPath, path_text
 from cedilla.compiler.plan.record_fields import is_schema, origin_text
 from cedilla.compiler.plan.topics import check_registry
@@ -26,21 +27,12 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.formatting.expression_formatter import quote, unit_text
 from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_accent, parse_query
-from cedilla.runtime.connectors.topics.registry import RegisteredSchema, SchemaRegistry, SchemaVersion
+from cedilla.runtime.connectors.topics.registry import SchemaRegistry, SchemaVersion
 from cedilla.runtime.control.markers.unannounced import is_name
-from cedilla.runtime.control.schemas.avro_fields import avro_fields
 from cedilla.runtime.control.schemas.changes import Changes, Chapter, Entry, Stated, Undecided
 from cedilla.runtime.control.schemas.fields import SchemaField
-from cedilla.runtime.control.schemas.json_fields import json_fields
-from cedilla.runtime.control.schemas.protobuf_fields import protobuf_fields
+from cedilla.runtime.control.schemas.schema_fields import KINDS, fields_in, is_of_events, paths_in
 
-_FIELDS: Mapping[str, Callable[[RegisteredSchema, str], Mapping[FieldPath, SchemaField]]] = {
-    "AVRO": lambda schema, row: avro_fields(schema.text, schema.references, row),
-    "JSON": lambda schema, row: _inside(json_fields(schema.text, schema.imported), row),
-    "PROTOBUF": lambda schema, row: _inside(protobuf_fields(schema.text, schema.imported), row),
-}
-"""The fields of a schema, or of the object in one of them: that of the row in a change event."""
-_ROW = "after"
 _COMPARED = "schemas of Avro, JSON and Protobuf are compared, those of a subject in one of them"
 _WIDER = ("int", "long", "double")
 """Types of numbers; each contains the values of those before it."""
@@ -69,6 +61,11 @@ def versions_of(subject: str, address: str) -> list[SchemaVersion]:
     """Returns the versions of a subject. Raises `DiagnosticError`: RQ440 for a wrong address; as `SchemaRegistry`."""
     check_registry(address)
     return SchemaRegistry(address).versions(subject)
+
+
+def are_of_events(versions: Sequence[SchemaVersion]) -> bool:
+    """Returns True if the newest version is a schema of change events."""
+    return bool(versions) and is_of_events(versions[-1].schema)
 
 
 def import_subject(
@@ -112,7 +109,7 @@ def import_subject(
 @frozen
 class Declaration:
     """A stream that fits all versions of a subject. `base`: the version with its names. `units`: those of attributes.
-    `unread`: remarks on fields that no attribute can read."""
+    `unread`: remarks on what no attribute reads."""
 
     name: str
     text: str
@@ -132,11 +129,12 @@ def declaration_of(
     registry: str,
     names_of: int | None = None,
     topic: str | None = None,
+    keys: Sequence[SchemaVersion] = (),
 ) -> Declaration:
     """Returns the declaration of a stream of a subject.
 
-    `names_of`: as that of `import_subject`. `topic`: its address, if it is known. Raises `DiagnosticError` RQ510 as
-    `import_subject` does.
+    `names_of`: as that of `import_subject`. `topic`: its address, if it is known. `keys`: the versions of the subject
+    of its keys, of change events. Raises `DiagnosticError` RQ510 as `import_subject` does.
     """
     read = _versions(subject, versions)
     base = _base(subject, read, names_of)
@@ -144,10 +142,18 @@ def declaration_of(
     last = re.sub("-value$", "", subject) if topic is None else topic.rpartition("/")[2]
     name = re.sub(r"\W+", "_", last).strip("_") or "readings"
     name = name if is_name(name) and not name[0].isdigit() else f"r_{name}"
-    text = format_query(parse_query(declared.text(name, topic or f"host:9092/{name}", registry)))
-    unread = tuple(f"Not read: `{path_text(one.path)}` ({one.stored})." for one in declared.left_out)
+    text = declared.text(name, topic or f"host:9092/{name}", registry)
+    unread = [f"Not read: `{path_text(one.path)}` ({one.stored})." for one in declared.left_out]
+    if are_of_events(versions):
+        key = declared.named(paths_in(keys[-1].schema)) if keys else ()
+        if not key:
+            key = tuple(one.name for one in declared.own.values())[:1]
+            unread.append("The registry has no key of the table in its columns, so the first one is a guess.")
+        text = f"{text.removesuffix(';')} {clause(key)};"
+        unread.append("Change events: inserted rows are tuples; updates and deletes are set aside (RQ540).")
+    text = format_query(parse_query(text))
     units_of = {own.name: own.unit for own in declared.own.values() if own.unit is not None}
-    return Declaration(name, text, base.name, units_of, unread)
+    return Declaration(name, text, base.name, units_of, tuple(unread))
 
 
 def _base(subject: str, read: Sequence[_Version], names_of: int | None) -> _Version:
@@ -255,28 +261,19 @@ def _ids_in(pattern: patterns.Pattern) -> frozenset[int]:
             return frozenset()
 
 
-def _inside(fields: Mapping[FieldPath, SchemaField], key: str) -> Mapping[FieldPath, SchemaField]:
-    """Returns the fields inside of an object by their paths there; all fields without one."""
-    inner = {path[1:]: one for path, one in fields.items() if key and path[0] == key and len(path) > 1}
-    return {
-        path: evolve(one, path=path, earlier=tuple(keys[1:] for keys in one.earlier if keys[0] == key))
-        for path, one in inner.items()
-    } or fields
-
-
 def _versions(
     subject: str, versions: Sequence[SchemaVersion], source: Source | None = None
 ) -> list[_Version]:
     """Returns the versions with the attribute of each field. `source`: the stream that reads them, if it is known.
     Raises `DiagnosticError` RQ510 without any."""
-    row = _ROW if source is not None and source.changes else ""
+    of_rows = are_of_events(versions) if source is None else bool(source.changes)
     read: list[_Version] = []
     owners = _Owners()
-    kind = next((version.schema.kind for version in versions if version.schema.kind in _FIELDS), "")
+    kind = next((version.schema.kind for version in versions if version.schema.kind in KINDS), "")
     for version in versions:
         if version.schema.kind == kind and version.id not in {one.id for one in read}:
             try:
-                fields = _FIELDS[kind](version.schema, row)
+                fields = fields_in(version.schema, of_rows=of_rows)
             except (ValueError, KeyError, TypeError) as problem:
                 message = f"version {version.number} of `{subject}` cannot be read: {problem}"
                 raise failure("RQ510", message, hint="the schema of a record") from None
@@ -368,6 +365,11 @@ class _Declared:
             own[number] = _Own(name, type_, _unit_of(one), any(other.is_optional for other in every))
         paths = {number: path for path, number in base.owners.items() if number in own}
         return cls(schema, own, paths, tuple(left_out), tuple(version.id for version in versions))
+
+    def named(self, paths: Iterable[FieldPath]) -> tuple[str, ...]:
+        """Returns the attributes of some fields; none if one of them has no attribute."""
+        names = {path: self.own[number].name for number, path in self.paths.items()}
+        return tuple(names[path] for path in paths) if names.keys() >= {*paths} else ()
 
     def text(self, name: str, topic: str, registry: str) -> str:
         """Returns the declaration of a stream."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from cedilla.grammar.parser import parse_query
 from cedilla.runtime.control.schemas.changes import Changes
 from cedilla.runtime.control.schemas.registry_changes import (
     Declaration,
+    are_of_events,
     declaration_of,
     import_subject,
     versions_of,
@@ -43,7 +45,8 @@ def create_from_registry(folder: Path, topic: str, registry: str, subject: str |
     subject = subject or f"{topic_of(topic).name}-value"
     versions = versions_of(subject, registry)
     newest = versions[-1].number if versions else None
-    stream = declaration_of(subject, versions, registry, newest, topic)
+    keys = versions_of(re.sub("-value$", "-key", subject), registry) if are_of_events(versions) else []
+    stream = declaration_of(subject, versions, registry, newest, topic, keys)
     changes = import_subject(subject, versions, registry, newest, stream.plan, stream.name)
     query, accents = folder / f"{stream.name}.rq", folder / f"{stream.name}.rqm"
     for path in (query, accents):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,48 @@ def test_the_query_runs_over_records_of_all_versions(schemas: Registry, tmp_path
         Options(sources={"readings": str(tmp_path / "in")}, sinks={"readings": str(out)}),
     )
     assert [item["temp"] for item in read_output(out) if is_tuple(item)] == [10.0, 10.0]
+
+
+ROW = [{"name": "nr", "type": "long"}, {"name": "name", "type": ["null", "string"]}]
+
+
+def _envelope(*columns: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the schema of change events, as Debezium registers it."""
+    row = {"type": "record", "name": "Value", "fields": columns}
+    source = {"type": "record", "name": "Source", "fields": [{"name": "lsn", "type": ["null", "long"]}]}
+    return record_schema(
+        {"name": "before", "type": ["null", row]},
+        {"name": "after", "type": ["null", "Value"]},
+        {"name": "source", "type": source},
+        {"name": "op", "type": "string"},
+    )
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+def test_change_events_are_read_as_the_rows_of_their_table(tmp_path: Path, has_key: bool) -> None:
+    with registry() as started:
+        started.register("shop.customers-value", 3, _envelope(*ROW))
+        started.register("shop.customers-value", 5, _envelope(*ROW, {"name": "city", "type": "string"}))
+        if has_key:
+            started.register("shop.customers-key", 4, record_schema(ROW[0]))
+        done = cedilla(
+            "init", tmp_path, "--from", "broker:9092/shop.customers", "--registry", started.address
+        )
+        assert done.exit_code == 0, done.stderr
+        text = (tmp_path / "shop_customers.rq").read_text()
+        assert (
+            "# Change events: inserted rows are tuples; updates and deletes are set aside (RQ540).\n" in text
+        )
+        assert ("the first one is a guess" in text) != has_key
+        declared = 'shop_customers(schema: int from record "schema" in {3, 5}, nr: long, name?: string, city: string)'
+        assert f"stream {declared}\n" in text
+        assert f'registry "{started.address}" format debezium by nr;' in text
+        assert "[[schema = 3, -(city)]]" in (tmp_path / "shop_customers.rqm").read_text()
+        at = tmp_path / "shop_customers.rq"
+        checked = cedilla("check", at, "--registry", started.address, "--format", "json")
+        assert [item["code"] for item in json.loads(checked.stdout)["diagnostics"]] == []
+        shown = cedilla("import", "registry", "shop.customers-value", "--registry", started.address)
+        assert "format debezium by nr;" in shown.stdout
 
 
 @pytest.mark.parametrize(
