@@ -61,7 +61,7 @@ class Declared:
     versions: list[Versions] = field(init=False)
     time: Field | None = field(init=False)
     key: Field | None = field(init=False)
-    row_key: Field | None = None
+    row_key: Field | None = field(init=False, default=None)
     """The key of the table, of change events."""
     names: dict[FieldPath, str] = field(factory=dict[FieldPath, str])
 

@@ -71,7 +71,8 @@ class Sample:
 
     def lacks(self, path: FieldPath) -> bool:
         """Returns True for a column that a change event lacks: its row would be set aside (RQ541)."""
-        return self.events is not None and path[0] != EVENT and self.having[path[0]] < len(self.rows)
+        is_column = self.events is not None and path[0] != EVENT and path not in self.folders
+        return is_column and self.having[path[0]] < len(self.rows)
 
     @property
     def what(self) -> str:

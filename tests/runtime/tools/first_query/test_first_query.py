@@ -244,6 +244,10 @@ CASES: dict[str, tuple[Callable[[Path], None], list[str]]] = {
         "# `phone` is left out: 31 of 60 rows lack the column, and would be set aside (RQ541)",
         'from json "events" format debezium by order_id',
     ]),
+    "daily": (lambda folder: _json(_events())(folder / "day=2026-01-01"), [
+        "day: date",
+        'from json "daily" format debezium by order_id',
+    ]),
     "flattened": (_json(_flattened()), [
         "at: timestamp,  # the time",
         'total: long from "total" or "amount")  # 0 to 19; two versions',
