@@ -76,11 +76,12 @@ def _keyed(suffix: str) -> Callable[[Path], None]:
                 inner.mkdir(parents=True)
                 times = [BEGIN + timedelta(days=day, seconds=10 * n) for n in range(200)]
                 columns = {"ts": times, "meter": [f"m{n % 5}" for n in range(200)], "power_kw": [1.5] * 200}
-                table = pa.table(columns)
+                table, file = pa.table(columns), inner / f"1.{suffix}"
                 if suffix == "parquet":
-                    parquet.write_table(table, inner / "1.parquet")
+                    parquet.write_table(table, file)
                 else:
-                    csv.write_csv(table, inner / "1.csv")
+                    csv.write_csv(table, file)
+                os.utime(file, (day, day))
 
     return write
 
