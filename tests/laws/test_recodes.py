@@ -77,7 +77,7 @@ def test_recodes_in_many_cases(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "seeds", tiered([range(5, 8), [*range(8, 12), 1795732505], [*range(5), *range(12, 16)]], most=2), ids=str
+    "seeds", tiered([range(5, 7), [*range(7, 12), 1795732505], [*range(5), *range(12, 16)]], most=2), ids=str
 )
 def test_what_is_new_where_codes_are_in_force_is_written_as_it_is(seeds: Sequence[int]) -> None:
     """The domains of both grow between recodes; a growth by what is another value's code is refused, and some are."""

@@ -15,6 +15,7 @@ from lark.parsers.lalr_analysis import LALR_Analyzer
 
 from cedilla.compiler.expressions.units.registry import registry as read_registry
 from cedilla.grammar.parsing import cache_dir, lalr
+from tests.kit.tiers import rest, tiered
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def read_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder and access(path, mode))
 
 
-@pytest.fixture(params=["no bytecode", "a read-only package"])
+@pytest.fixture(params=["no bytecode", rest("a read-only package")])
 def user_cache(
     request: pytest.FixtureRequest, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
@@ -72,7 +73,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(user_cache: Path) -> None
     assert cache_dir.place("rq") is None
 
 
-@pytest.mark.parametrize("home", ["nowhere", "a file"])
+@pytest.mark.parametrize("home", tiered(["nowhere", "a file"]))
 def test_nothing_is_kept_where_no_folder_can_be_written(
     user_cache: Path, monkeypatch: pytest.MonkeyPatch, home: str
 ) -> None:
@@ -110,7 +111,7 @@ def test_the_kept_parser_is_the_computed_one(folder: Path) -> None:
         kept.parse("[ts < ]", start="punctuation")
 
 
-@pytest.mark.parametrize("later", ["has other objects", "asks for the same objects"])
+@pytest.mark.parametrize("later", tiered(["has other objects", "asks for the same objects"]))
 def test_a_parser_whose_copy_does_not_parse_is_not_kept(
     folder: Path, monkeypatch: pytest.MonkeyPatch, later: str
 ) -> None:
