@@ -24,6 +24,8 @@ EVENT = "@change"
 """The key of the fields of an event in a tuple."""
 FORMS = ("debezium",)
 """The kinds of change events that are read."""
+READ = "Change events: inserted rows are tuples; updates and deletes are set aside (RQ540)."
+"""What a stream reads of them, for comments in queries that tools write."""
 COLUMNS, OPERATION, TIME = "columns", "op", "time"
 """Fields that are made of an event: the names of the columns of its row, with commas between them; the letter of its
 operation; the time of the change in the database."""

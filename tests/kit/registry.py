@@ -137,6 +137,18 @@ def record_schema(*fields: Field, name: str = "Reading") -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": [*fields]}
 
 
+def envelope_schema(*columns: Field) -> dict[str, Any]:
+    """The schema of change events of a table with these columns, as Debezium registers it."""
+    row = {"type": "record", "name": "Value", "fields": [*columns]}
+    source = {"type": "record", "name": "Source", "fields": [{"name": "lsn", "type": ["null", "long"]}]}
+    return record_schema(
+        {"name": "before", "type": ["null", row]},
+        {"name": "after", "type": ["null", "Value"]},
+        {"name": "source", "type": source},
+        {"name": "op", "type": "string"},
+    )
+
+
 def avro(schema: Any, item: Any, names: dict[str, Any] | None = None) -> bytes:
     """A tuple by a schema, as its writer encodes it."""
     stream = io.BytesIO()

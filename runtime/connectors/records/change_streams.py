@@ -27,6 +27,11 @@ class ChangeStream:
     producer: str
     path: str
 
+    @property
+    def is_debezium(self) -> bool:
+        """True if `format debezium` reads its lines."""
+        return "Debezium" in self.producer
+
 
 def change_stream(item: Mapping[str, Any]) -> ChangeStream | None:
     """Returns what a line shows of a change stream; `None` for an ordinary tuple."""
@@ -54,7 +59,7 @@ def changes_told(source: Source, item: Mapping[str, Any], position: str) -> Diag
     name = stream.path.rpartition(".")[2].lstrip("_")
     hint = (
         "`format debezium by KEY` after the path reads its inserts, and sets updates and deletes aside; "
-        if "Debezium" in stream.producer
+        if stream.is_debezium
         else ""
     )
     hint += (

@@ -91,11 +91,14 @@ class Line:
             evolve(self, text=json.dumps({"$accent": text}), item={"$accent": text}) for text in texts
         )
 
+    def beginning(self, most: int = _MAX_SHOWN) -> str:
+        """Returns the text, or its first characters if there are more than `most`."""
+        return self.text if len(self.text) <= most else f"{self.text[:most]} ..."
+
     def mark(self, diagnostic: Diagnostic, marker: str | None = None) -> Diagnostic:
         """Returns the diagnostic with the position and the begin of the line as its last note, and with an excerpt of
         the marker that it is about."""
-        text = self.text if len(self.text) <= _MAX_SHOWN else f"{self.text[:_MAX_SHOWN]} ..."
-        noted = evolve(diagnostic, notes=(*diagnostic.notes, f"{self.place}: {text}"))
+        noted = evolve(diagnostic, notes=(*diagnostic.notes, f"{self.place}: {self.beginning()}"))
         file, _, number = self.place.rpartition(":")
         if marker is None or not (file and number.isdecimal()):
             return noted

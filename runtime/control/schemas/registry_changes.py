@@ -17,7 +17,7 @@ from cedilla.compiler.expressions.units import units
 from cedilla.compiler.expressions.units.registry import UnknownUnit
 from cedilla.compiler.passes import plan_query
 from cedilla.compiler.plan import Attribute, Plan, Source
-from cedilla.compiler.plan.change_events import clause
+from cedilla.compiler.plan.change_events import READ, clause
 from cedilla.compiler.plan.field_paths import FieldPath, path_text
 from cedilla.compiler.plan.record_fields import is_schema, origin_text
 from cedilla.compiler.plan.topics import check_registry
@@ -101,7 +101,7 @@ def import_subject(
             *(f"  {line}" for line in stream.text.splitlines()),
             f'  accent {of} from file "changes.rqm";',
         ]
-        head += stream.unread
+        head += stream.remarks
     declared = _Declared.of_source(base, read, plan.source_of[of])
     return Changes(tuple(head), tuple(_chapters(read, base, declared))).fitting(plan, of)
 
@@ -109,13 +109,13 @@ def import_subject(
 @frozen
 class Declaration:
     """A stream that fits all versions of a subject. `base`: the version with its names. `units`: those of attributes.
-    `unread`: remarks on what no attribute reads."""
+    `remarks`: on what no attribute reads, and on change events."""
 
     name: str
     text: str
     base: str
     units: Mapping[str, str]
-    unread: tuple[str, ...]
+    remarks: tuple[str, ...]
 
     @property
     def plan(self) -> Plan:
@@ -143,17 +143,19 @@ def declaration_of(
     name = re.sub(r"\W+", "_", last).strip("_") or "readings"
     name = name if is_name(name) and not name[0].isdigit() else f"r_{name}"
     text = declared.text(name, topic or f"host:9092/{name}", registry)
-    unread = [f"Not read: `{path_text(one.path)}` ({one.stored})." for one in declared.left_out]
+    remarks = [f"Not read: `{path_text(one.path)}` ({one.stored})." for one in declared.left_out]
     if are_of_events(versions):
         key = declared.named(paths_in(keys[-1].schema)) if keys else ()
         if not key:
             key = tuple(one.name for one in declared.own.values())[:1]
-            unread.append("The registry has no key of the table in its columns, so the first one is a guess.")
+            remarks.append(
+                "The registry has no key of the table in its columns, so the first one is a guess."
+            )
         text = f"{text.removesuffix(';')} {clause(key)};"
-        unread.append("Change events: inserted rows are tuples; updates and deletes are set aside (RQ540).")
+        remarks.append(READ)
     text = format_query(parse_query(text))
     units_of = {own.name: own.unit for own in declared.own.values() if own.unit is not None}
-    return Declaration(name, text, base.name, units_of, tuple(unread))
+    return Declaration(name, text, base.name, units_of, tuple(remarks))
 
 
 def _base(subject: str, read: Sequence[_Version], names_of: int | None) -> _Version:

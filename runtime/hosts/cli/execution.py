@@ -85,9 +85,8 @@ def simulate_command(query: str, options: Options, end: bool, watch: bool) -> No
     def rejected(line: Input, code: str) -> None:
         counts[code] += 1
         if counts[code] <= _MOST_REJECTED:
-            text = line.line.text
-            shown = text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]} ..."
-            console.note(f"{line.line.place}: rejected ({code}): {line.reason}: {shown}")
+            text = line.line.beginning(_LONGEST_LINE)
+            console.note(f"{line.line.place}: rejected ({code}): {line.reason}: {text}")
 
     with reported(console, texts):
         for note in order_notes(applied):

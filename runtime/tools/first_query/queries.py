@@ -11,6 +11,7 @@ from attrs import frozen
 
 from cedilla.compiler.compile import CompiledQuery, compile_query
 from cedilla.compiler.expressions.types import STRING
+from cedilla.compiler.plan.change_events import READ
 from cedilla.compiler.plan.field_paths import path_text
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.diagnostics.printable import one_line
@@ -77,7 +78,7 @@ def _seen(stream: Declared) -> list[str]:
     """Returns comments on the sample of a stream."""
     lines = [f"# `{stream.name}`: {one_line(stream.sample.what)}."]
     if stream.sample.events is not None:
-        lines.append("# Change events: inserted rows are tuples; updates and deletes are set aside (RQ540).")
+        lines.append(f"# {READ}")
     lines += [f"# No tuples: {count:,} x {one_line(why)}." for why, count in stream.sample.bad.most_common(3)]
     if stream.sample.accents:
         lines.append(f"# {stream.sample.accents:,} accents are among the rows.")

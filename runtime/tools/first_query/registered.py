@@ -63,7 +63,7 @@ def create_from_registry(folder: Path, topic: str, registry: str, subject: str |
 def _lines(stream: Declaration, subject: str, changes: Changes, accents: str) -> Iterator[str]:
     yield f"# A first query, written by `cedilla init --from`, from the schemas of `{subject}`."
     yield f"# Names, types and units are those of {stream.base}; accents state what differs in the others."
-    yield from (f"# {remark}" for remark in stream.unread)
+    yield from (f"# {remark}" for remark in stream.remarks)
     yield stream.text
     if changes.stated:
         yield f"accent {stream.name} from file {quote(accents)};"

@@ -175,13 +175,14 @@ def versions_of(fields: Sequence[Field], sample: Sample) -> list[Versions]:
     events, if one column came in the place of another."""
     pairs: list[Versions] = []
     lacking = [field.path for field in fields if sample.lacks(field.path)]
-    is_replaced = len(lacking) == 2 and sum(sample.having[path[0]] for path in lacking) == len(sample.rows)
+    is_complete = sum(sample.having[path[0]] for path in lacking) == len(sample.rows)
+    replaced = {*lacking} if len(lacking) == 2 and is_complete else set()
     taken: set[tuple[str, ...]] = set()
     for before, after in combinations((f for f in fields if f.is_optional and f.values), 2):
         if {before.path, after.path} & taken or before.values.keys() & after.values.keys():
             continue
         if len(before.values) + len(after.values) < REQUIRED * before.rows or not _alike(
-            before, after, is_replaced=is_replaced and {before.path, after.path} == {*lacking}
+            before, after, is_replaced={before.path, after.path} == replaced
         ):
             continue
         first, second = sorted((before, after), key=lambda f: min(f.values))

@@ -199,7 +199,7 @@ def _add(sample: Sample, number: int, lines: Iterator[Line], most: int) -> None:
 
 def _is_event(item: JsonObject) -> bool:
     stream = change_stream(item)
-    return stream is not None and "Debezium" in stream.producer
+    return stream is not None and stream.is_debezium
 
 
 def _row_of(line: Line, sample: Sample, events: EventReader) -> JsonObject | None:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from cedilla import Options, simulate
 from tests.kit.change_events import captured, compact, event
 from tests.kit.kafka import Broker
-from tests.kit.registry import Registry, avro, framed, record_schema, registry
+from tests.kit.registry import Registry, avro, envelope_schema, framed, registry
 from tests.kit.stream import is_tuple, read_output
 from tests.runtime.connectors.topics.topic_query import TopicQuery
 
@@ -64,14 +64,7 @@ def envelope(name: str) -> dict[str, Any]:
     }
     columns = [{"name": "id", "type": "long"}, {"name": name, "type": ["null", "string"]}]
     columns += [{"name": n, "type": ["null", type_]} for n, type_ in times.items()]
-    value = {"type": "record", "name": "Value", "fields": columns}
-    source = {"type": "record", "name": "Source", "fields": [{"name": "lsn", "type": ["null", "long"]}]}
-    return record_schema(
-        {"name": "before", "type": ["null", value]},
-        {"name": "after", "type": ["null", "Value"]},
-        {"name": "source", "type": source},
-        {"name": "op", "type": "string"},
-    )
+    return envelope_schema(*columns)
 
 
 @pytest.fixture

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cedilla import Options, simulate
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
-from tests.kit.registry import Registry, record_schema, registry
+from tests.kit.registry import Registry, envelope_schema, record_schema, registry
 from tests.kit.stream import is_tuple, read_output
 
 TS = {"name": "ts", "type": "long"}
@@ -76,23 +75,11 @@ def test_the_query_runs_over_records_of_all_versions(schemas: Registry, tmp_path
 ROW = [{"name": "nr", "type": "long"}, {"name": "name", "type": ["null", "string"]}]
 
 
-def _envelope(*columns: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the schema of change events, as Debezium registers it."""
-    row = {"type": "record", "name": "Value", "fields": columns}
-    source = {"type": "record", "name": "Source", "fields": [{"name": "lsn", "type": ["null", "long"]}]}
-    return record_schema(
-        {"name": "before", "type": ["null", row]},
-        {"name": "after", "type": ["null", "Value"]},
-        {"name": "source", "type": source},
-        {"name": "op", "type": "string"},
-    )
-
-
 @pytest.mark.parametrize("has_key", [True, False])
 def test_change_events_are_read_as_the_rows_of_their_table(tmp_path: Path, has_key: bool) -> None:
     with registry() as started:
-        started.register("shop.customers-value", 3, _envelope(*ROW))
-        started.register("shop.customers-value", 5, _envelope(*ROW, {"name": "city", "type": "string"}))
+        started.register("shop.customers-value", 3, envelope_schema(*ROW))
+        started.register("shop.customers-value", 5, envelope_schema(*ROW, {"name": "city", "type": "string"}))
         if has_key:
             started.register("shop.customers-key", 4, record_schema(ROW[0]))
         done = cedilla(
